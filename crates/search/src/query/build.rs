@@ -4,6 +4,7 @@ mod address;
 mod annotations;
 mod equiv;
 mod filters;
+mod grammar;
 mod grams;
 mod indexed;
 mod near;

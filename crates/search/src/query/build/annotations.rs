@@ -9,10 +9,13 @@ use super::{Builder, fail};
 use crate::yql::{Expr, Node};
 
 /// Annotations that are read.
-const READ: [&str; 40] = [
+const READ: [&str; 43] = [
     "allowEmpty",
     "defaultIndex",
     "grammar",
+    "grammar.composite",
+    "grammar.syntax",
+    "grammar.tokenization",
     "accentDrop",
     "implicitTransforms",
     "stem",

@@ -143,6 +143,56 @@ impl<'b> Builder<'b> {
         self.near_alone(asked.field, asked.index, near, ranked)
     }
 
+    /// Texts that people typed, each a word or a phrase, near each other in one of some fields.
+    pub(super) fn near_typed(
+        &mut self,
+        field: &str,
+        name: &str,
+        texts: &[&str],
+    ) -> Result<Tree, SearchError> {
+        let items = self.items;
+        self.items += texts.len();
+        let distance = self.distance(name, "distance")?.unwrap_or(DISTANCE);
+        let fields = self.searches.find(field)?;
+        let mut any = Vec::new();
+        // Attributes among others have no places of words.
+        for field in &fields {
+            let Some(index) = field.index else { continue };
+            let analysis = self.analysis(index, false)?;
+            let mut parts = Vec::with_capacity(texts.len());
+            for text in texts {
+                parts.push(Phrases::one(self.terms(&analysis, text)?));
+            }
+            if parts.iter().any(Phrases::is_empty) {
+                any.push(Tree::None);
+                continue;
+            }
+            let near = Arc::new(Near {
+                parts,
+                is_ordered: name == "onear",
+                distance,
+                excluded: Vec::new(),
+                exclusion_distance: 0,
+                element_gap: None,
+            });
+            let mut ranked = Vec::with_capacity(texts.len());
+            for (number, text) in texts.iter().enumerate() {
+                let outer = self.item;
+                self.item = outer.or(Some(items + number));
+                self.said = Said::word(text);
+                let part = Pattern::NearPart(Arc::clone(&near), number);
+                let part = self.pattern(field, index, part);
+                (self.said, self.item) = (Said::Other, outer);
+                ranked.push(part?);
+            }
+            any.push(self.near_alone(field, index, near, ranked)?);
+        }
+        match any.is_empty() {
+            true => fail(format_args!("Field '{field}' has no index of text, which {name} needs")),
+            false => Ok(Tree::any(any)),
+        }
+    }
+
     /// Words that are near, of which ranking knows the parts alone.
     pub(super) fn near_alone(
         &mut self,

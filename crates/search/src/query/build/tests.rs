@@ -400,6 +400,39 @@ fn queries_are_trees() {
             "(and (or body:Term(\"a\") body:Term(\"b\")) body:Term(\"c\"))",
         ),
         ("{defaultIndex: 'body', grammar: 'phrase'}userInput('a -b')", "body:phrase[a_b]"),
+        (
+            "{defaultIndex: 'body', grammar: 'near'}userInput('Cats +big -a')",
+            "(and (rank body:near2[cat big] body:part[cat] body:part[big]) (not body:Term(\"a\")))",
+        ),
+        (
+            "{defaultIndex: 'body', grammar: 'onear', distance: 5}userInput('a \"b c\"')",
+            "(rank body:onear5[a b_c] body:part[a] body:part[b_c])",
+        ),
+        ("{defaultIndex: 'body', grammar: 'near'}userInput('a')", "body:Term(\"a\")"),
+        (
+            "{defaultIndex: 'body', grammar: 'near'}userInput('-a')",
+            "(and none (not body:Term(\"a\")))",
+        ),
+        (
+            "{defaultIndex: 'beside', grammar: 'near'}userInput('a b')",
+            "(rank body:near2[a b] body:part[a] body:part[b])",
+        ),
+        (
+            "{defaultIndex: 'body', grammar.composite: 'or'}userInput('a b')",
+            "(or body:Term(\"a\") body:Term(\"b\"))",
+        ),
+        (
+            "{defaultIndex: 'body', grammar: 'web', grammar.composite: 'weakAnd', targetHits: 4}userInput('a b')",
+            "(weak 4 body:Term(\"a\") body:Term(\"b\"))",
+        ),
+        (
+            "{defaultIndex: 'body', grammar.syntax: 'none', grammar.tokenization: 'linguistics', grammar.composite: 'and'}userInput('+a/b')",
+            "(and body:Term(\"a\") body:Term(\"b\"))",
+        ),
+        (
+            "body contains ({grammar.composite: 'oNear'}text('a-b'))",
+            "(rank body:onear2[a b] body:part[a] body:part[b])",
+        ),
         ("{defaultIndex: 'body', grammar: 'raw'}userInput('cats')", "body:Term(\"cat\")"),
         (
             "{grammar: 'all', defaultIndex: 'body'}userInput('(a b) c')",

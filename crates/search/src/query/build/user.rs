@@ -8,41 +8,15 @@ use super::super::error::SearchError;
 use super::super::fields::Searched;
 use super::super::simple::{Item, Sign, Syntax, What, parse};
 use super::super::tree::{Tree, WeakAnd};
+use super::grammar::{Composite, Grammar, PARTS};
 use super::{Builder, arguments, fail};
 use crate::yql::Node;
 
 /// The documents that `weakAnd` and `wand` find where nothing is said (Vespa, documentation, `reference/querying/yql.html`).
 const TARGET_HITS: i64 = 100;
 
-/// How the parts of a text belong together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Composite {
-    And,
-    Or,
-    WeakAnd,
-    /// One behind the other.
-    Phrase,
-}
-
-/// A way to read a text.
-struct Grammar {
-    name: &'static str,
-    composite: Composite,
-    /// Nothing where signs mean nothing.
-    syntax: Option<Syntax>,
-}
-
-/// The ways that there are (Vespa, documentation, `reference/api/query.html#model.type`).
-const GRAMMARS: [Grammar; 8] = [
-    Grammar { name: "weakAnd", composite: Composite::WeakAnd, syntax: Some(Syntax::Simple) },
-    Grammar { name: "all", composite: Composite::And, syntax: Some(Syntax::Simple) },
-    Grammar { name: "any", composite: Composite::Or, syntax: Some(Syntax::Simple) },
-    Grammar { name: "web", composite: Composite::And, syntax: Some(Syntax::Web) },
-    Grammar { name: "phrase", composite: Composite::Phrase, syntax: None },
-    Grammar { name: "segment", composite: Composite::Phrase, syntax: None },
-    Grammar { name: "tokenize", composite: Composite::WeakAnd, syntax: None },
-    Grammar { name: "linguistics", composite: Composite::WeakAnd, syntax: None },
-];
+/// How texts are read where nothing is said.
+const USUAL: &str = "weakAnd";
 
 impl<'b> Builder<'b> {
     /// `userQuery()`: the parameter `query`, read as `type` says. Vespa reads no arguments of it, but clients write some.
@@ -52,8 +26,13 @@ impl<'b> Builder<'b> {
             self.tree.warnings.push(text.to_owned());
         }
         let text = (self.parameters)("model.queryString").unwrap_or_default();
-        let grammar = (self.parameters)("model.type");
-        let found = self.typed(&text, grammar.as_deref(), None)?;
+        let found = match (self.parameters)("model.type") {
+            Some(name) if is_whole(&name) => self.typed(&text, None, None)?,
+            _ => {
+                let grammar = self.grammar_of_request()?;
+                self.typed(&text, Some(grammar), None)?
+            }
+        };
         self.filtered(found, !text.trim().is_empty())
     }
 
@@ -62,12 +41,17 @@ impl<'b> Builder<'b> {
         let [text] = arguments(list)?;
         self.annotated(text, |builder| {
             let text = builder.text(text)?;
-            let grammar = builder.text_annotation("grammar")?;
+            let is_said = |text: String| text.eq_ignore_ascii_case("true");
+            let usual = match (builder.parameters)("model.type.isYqlDefault").is_some_and(is_said) {
+                true => builder.grammar_of_request()?,
+                false => Grammar::of(USUAL)?,
+            };
+            let grammar = builder.grammar_said(usual)?;
             let index = builder.text_annotation("defaultIndex")?;
             if text.trim().is_empty() && builder.bool_annotation("allowEmpty")? == Some(true) {
                 return Ok(Tree::All);
             }
-            builder.typed(&text, grammar.as_deref(), index)
+            builder.typed(&text, grammar, index)
         })
     }
 
@@ -80,10 +64,28 @@ impl<'b> Builder<'b> {
         let [text] = arguments(list)?;
         self.annotated(text, |builder| {
             let text = builder.text(text)?;
-            let grammar = builder.text_annotation("grammar")?;
-            let grammar = grammar.as_deref().unwrap_or("linguistics");
-            builder.typed(&text, Some(grammar), Some(field.to_owned()))
+            let grammar = builder.grammar_said(Grammar::of("linguistics")?)?;
+            builder.typed(&text, grammar, Some(field.to_owned()))
         })
+    }
+
+    /// How `model.type` and its parts say that texts are read.
+    fn grammar_of_request(&self) -> Result<Grammar, SearchError> {
+        let name = (self.parameters)("model.type");
+        let parts = PARTS.map(|part| (self.parameters)(&format!("model.type.{part}")));
+        Grammar::of(name.as_deref().unwrap_or(USUAL))?.with(&parts)
+    }
+
+    /// How annotations say that a text is read; nothing where it is a word as it is.
+    fn grammar_said(&self, usual: Grammar) -> Result<Option<Grammar>, SearchError> {
+        let grammar = match self.text_annotation("grammar")? {
+            Some(name) if is_whole(&name) => return Ok(None),
+            Some(name) => Grammar::of(&name)?,
+            None => usual,
+        };
+        let [composite, tokenization, syntax] =
+            PARTS.map(|part| self.text_annotation(&format!("grammar.{part}")));
+        grammar.with(&[composite?, tokenization?, syntax?]).map(Some)
     }
 
     /// `weakAnd(...)`
@@ -137,17 +139,20 @@ impl<'b> Builder<'b> {
         made
     }
 
-    /// What was typed, for a field or set of fields.
+    /// What was typed, for a field or set of fields; without a grammar it is one word, whatever it has in it.
     fn typed(
         &mut self,
         text: &str,
-        grammar: Option<&str>,
+        grammar: Option<Grammar>,
         index: Option<String>,
     ) -> Result<Tree, SearchError> {
-        let is_typed = !matches!(grammar, Some("raw" | "segment"));
+        let index = self.default_index(index);
         let guessed = std::mem::replace(&mut self.guessed, guessed_language(text));
-        let outer = std::mem::replace(&mut self.is_typed, is_typed);
-        let found = self.read_typed(text, grammar, index);
+        let outer = std::mem::replace(&mut self.is_typed, grammar.is_some_and(|of| of.is_typed));
+        let found = match grammar {
+            Some(grammar) => self.read_typed(text, grammar, &index),
+            None => self.typed_text(&index, text),
+        };
         (self.guessed, self.is_typed) = (guessed, outer);
         found
     }
@@ -155,41 +160,39 @@ impl<'b> Builder<'b> {
     fn read_typed(
         &mut self,
         text: &str,
-        grammar: Option<&str>,
-        index: Option<String>,
+        grammar: Grammar,
+        index: &str,
     ) -> Result<Tree, SearchError> {
-        let name = grammar.unwrap_or("weakAnd");
-        // Words as they are: one, whatever it has in it.
-        if matches!(name, "raw") {
-            let index = self.default_index(index);
-            return self.typed_text(&index, text);
-        }
-        let known = GRAMMARS.iter().find(|grammar| grammar.name.eq_ignore_ascii_case(name));
-        let Some(grammar) = known else {
-            let names: Vec<&str> = GRAMMARS.iter().map(|grammar| grammar.name).collect();
-            return fail(format_args!(
-                "expected one of raw, {} as the grammar, got {name:.40}",
-                names.join(", ")
-            ));
+        let near = match grammar.composite {
+            Composite::Phrase => return self.typed_text(index, text),
+            Composite::Near => Some("near"),
+            Composite::Onear => Some("onear"),
+            Composite::And | Composite::Or | Composite::WeakAnd => None,
         };
-        let index = self.default_index(index);
-        if grammar.composite == Composite::Phrase {
-            return self.typed_text(&index, text);
-        }
         let items = match grammar.syntax {
             Some(syntax) => self.items(text, syntax)?,
             None => {
-                self.words_alone(text, grammar.name, &index)?.into_iter().map(Item::word).collect()
+                let words = self.words_alone(text, grammar.is_linguistics, index)?;
+                words.into_iter().map(Item::word).collect()
             }
         };
         let (mut must, mut may, mut not) = (Vec::new(), Vec::new(), Vec::new());
-        for item in &items {
+        for item in items.iter().filter(|item| near.is_none() || item.sign == Some(Sign::Not)) {
             let is_weak = grammar.composite == Composite::WeakAnd;
-            let part = self.in_weak_and(is_weak, |builder| builder.signed(item, &index))?;
+            let part = self.in_weak_and(is_weak, |builder| builder.signed(item, index))?;
             match item.sign {
                 Some(Sign::Must) => must.push(part),
                 Some(Sign::Not) => not.push(part),
                 None => may.push(part),
+            }
+        }
+        if let Some(name) = near {
+            let wanted = items.iter().filter(|item| item.sign != Some(Sign::Not));
+            let wanted: Vec<&Item> = wanted.collect();
+            match wanted.as_slice() {
+                [] => {}
+                [one] => must.push(self.item(one, index)?),
+                _ => must.push(self.near_typed(index, name, &texts(&wanted, name)?)?),
             }
         }
         if self.is_non_empty && must.is_empty() && may.is_empty() {
@@ -197,7 +200,7 @@ impl<'b> Builder<'b> {
         }
         let (any, target_hits) = (!may.is_empty(), self.weak_hits("weakAnd")?);
         let found = match (grammar.composite, must.is_empty()) {
-            (Composite::And, _) => {
+            (Composite::And | Composite::Near | Composite::Onear, _) => {
                 must.append(&mut may);
                 Tree::all(must)
             }
@@ -228,10 +231,9 @@ impl<'b> Builder<'b> {
     fn words_alone<'t>(
         &self,
         text: &'t str,
-        grammar: &str,
+        is_linguistics: bool,
         index: &str,
     ) -> Result<Vec<&'t str>, SearchError> {
-        let is_linguistics = grammar == "linguistics";
         let is_exact = |field: &Searched| {
             let of_schema = self.searches.schema.field(&field.name);
             of_schema.is_some_and(|field| field.matching.kind.as_deref() == Some("exact"))
@@ -286,6 +288,20 @@ impl<'b> Builder<'b> {
         }
         Ok(tree)
     }
+}
+
+/// The texts of parts that are to be near each other: words and phrases of the same field.
+fn texts<'i>(items: &[&'i Item], name: &str) -> Result<Vec<&'i str>, SearchError> {
+    let each = items.iter().map(|item| match (&item.what, &item.field) {
+        (What::Word(text) | What::Phrase(text), None) => Ok(text.as_str()),
+        _ => fail(format_args!("the grammar {name} takes words and phrases of one field")),
+    });
+    each.collect()
+}
+
+/// Whether a grammar leaves a text as it is.
+fn is_whole(name: &str) -> bool {
+    name == "raw"
 }
 
 impl Item {

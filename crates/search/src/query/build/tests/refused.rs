@@ -80,7 +80,27 @@ fn what_cannot_be_answered_is_refused_by_name() {
         ),
         (
             "{grammar: 'poem'}userInput('a')",
-            "expected one of raw, weakAnd, all, any, web, phrase, segment, tokenize, linguistics as the grammar, got poem",
+            "expected one of raw, weakAnd, all, any, web, phrase, near, onear, segment, tokenize, linguistics as the grammar, got poem",
+        ),
+        (
+            "{grammar.composite: 'all'}userInput('a')",
+            "expected one of and, or, weakAnd, phrase, near, oNear as the composite of the grammar, got all",
+        ),
+        (
+            "{grammar.syntax: 'yql'}userInput('a')",
+            "expected one of simple, web, none as the syntax of the grammar, got yql",
+        ),
+        (
+            "{grammar.tokenization: 'linguistics'}userInput('a')",
+            "Linguistics tokenization can only be combined with syntax none",
+        ),
+        (
+            "{defaultIndex: 'body', grammar: 'near'}userInput('a b*')",
+            "the grammar near takes words and phrases of one field",
+        ),
+        (
+            "{defaultIndex: 't', grammar: 'near'}userInput('a b')",
+            "Field 't' has no index of text, which near needs",
         ),
         ("{defaultIndex: 'z'}userInput('a')", "Field 'z' does not exist."),
         ("nonEmpty(userInput(@empty))", "Searching for empty string inside nonEmpty()"),
