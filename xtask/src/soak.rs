@@ -99,9 +99,8 @@ pub fn run(args: &[String]) -> Outcome {
                 passed &= openapi::run(seconds.unwrap_or(SECONDS_OF_REQUESTS), seed)?;
             }
             _ => {
-                for test in SEEDED.iter().filter(|test| test.name == name) {
-                    passed &= seeded(test, seconds)?;
-                }
+                let test = SEEDED.iter().find(|test| test.name == name);
+                passed &= seeded(test.ok_or_else(|| format!("{name}: no such loop"))?, seconds)?;
             }
         }
     }
@@ -154,6 +153,8 @@ pub const INTERLEAVINGS: &[&str] = &[
 struct Seeded {
     name: &'static str,
     what: &'static str,
+    /// The folder of its workspace, whose artifacts lie with those of the benchmark; empty for that of all crates.
+    folder: &'static str,
     /// What cargo runs.
     args: &'static [&'static str],
     /// Seeds of a round.
@@ -164,6 +165,7 @@ const SEEDED: [Seeded; 5] = [
     Seeded {
         name: "documents",
         what: "the simulation of documents",
+        folder: "",
         args: &["--package", "stead-search", "--test", "all", "simulation"],
         seeds: 500,
     },
@@ -171,25 +173,29 @@ const SEEDED: [Seeded; 5] = [
     Seeded {
         name: "queries",
         what: "the test of random queries",
+        folder: "",
         args: &["--package", "stead-search", "--test", "matching"],
         seeds: 100,
     },
     Seeded {
         name: "groupings",
         what: "the test of random groupings",
+        folder: "",
         args: &["--package", "stead-search", "--test", "all", "random_groupings"],
         seeds: 2000,
     },
-    // In a workspace of its own. Of each seed 20 queries.
+    // Of each seed 20 queries.
     Seeded {
         name: "texts",
         what: "the test of texts beside tantivy",
+        folder: "bench/peers/search",
         args: &["--release", "matches_and_scores"],
         seeds: 500,
     },
     Seeded {
         name: "graphs",
         what: "the test of random graphs",
+        folder: "",
         args: &["--package", "stead-quantize", "--test", "random"],
         seeds: 400,
     },
@@ -220,8 +226,8 @@ fn seeded(test: &Seeded, seconds: u64) -> Outcome {
     let seeds = rounds(seconds, test.seeds, |seed| {
         let mut command = process::cargo();
         command.args(["test", "--quiet"]).args(test.args);
-        if test.name == "texts" {
-            command.current_dir(paths::root().join("bench/peers/search"));
+        if !test.folder.is_empty() {
+            command.current_dir(paths::root().join(test.folder));
             command.arg("--target-dir").arg(paths::target().join("peers"));
         }
         command.env("STEAD_SEED", seed.to_string()).env("STEAD_SEEDS", test.seeds.to_string());

@@ -26,7 +26,7 @@ pub use field::{
 };
 pub use indexing::{
     EmbedTarget, LanguageTag, embed_dimension, embed_misfit, embed_of_element, embed_target,
-    languages_of, takes_value,
+    languages, takes_value,
 };
 pub use overrides::Override;
 pub use package::{Application, ModelFile};

@@ -5,7 +5,6 @@
 //! the operator in an `and`, of equal ones the first: the same whatever the threads.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::{Mutex, PoisonError};
 
 use stead_store::StoreError;
@@ -13,7 +12,7 @@ use stead_tensor::Bits;
 use stead_text::Scored;
 
 use super::value::passes;
-use super::weak::Search;
+use super::weak::{Kept, Search};
 use crate::query::Tree;
 use crate::rank::{Means, Ranges};
 
@@ -23,8 +22,7 @@ const BLOCKS: usize = 4;
 /// What a thread has found.
 #[derive(Default)]
 struct Found {
-    /// The worst of the best is at its top.
-    best: BinaryHeap<Reverse<Scored>>,
+    best: Kept,
     /// Blocks that were left out because it was late.
     late: Vec<usize>,
 }
@@ -66,11 +64,7 @@ impl Search<'_> {
         Ok(found)
     }
 
-    fn sums_of_block(
-        &self,
-        block: usize,
-        best: &mut BinaryHeap<Reverse<Scored>>,
-    ) -> Result<(), StoreError> {
+    fn sums_of_block(&self, block: usize, best: &mut Kept) -> Result<(), StoreError> {
         let [part @ Tree::Term(number)] = self.weak.parts.as_slice() else { return Ok(()) };
         if self.matcher.is_ruled_out(part, block)? {
             return Ok(());
@@ -92,13 +86,7 @@ impl Search<'_> {
                 None => self.matcher.term(*number, block, row)?,
             };
             let Some(score) = score else { continue };
-            let scored = Scored { lid: self.view.lid(block, row), score };
-            if best.len() < self.weak.target_hits {
-                best.push(Reverse(scored));
-            } else if best.peek().is_some_and(|Reverse(worst)| *worst < scored) {
-                best.pop();
-                best.push(Reverse(scored));
-            }
+            self.keep(Scored { lid: self.view.lid(block, row), score }, best);
         }
         Ok(())
     }

@@ -65,6 +65,9 @@ pub(super) fn weak(
     Ok((found, late))
 }
 
+/// The best documents so far, the worst of them at the top.
+pub(super) type Kept = BinaryHeap<Reverse<Scored>>;
+
 /// A `weakAnd` and what stands beside it.
 pub(super) struct Search<'s> {
     pub(super) matcher: &'s Matcher<'s>,
@@ -103,7 +106,7 @@ impl<'s> Search<'s> {
     fn all(&self, means: Means<'_>, late: &mut Vec<usize>) -> Result<Bits, StoreError> {
         let parts: Vec<Part<'_>> = self.parts();
         let mut counters = self.counters(&parts);
-        let mut best: BinaryHeap<Reverse<Scored>> = BinaryHeap::new();
+        let mut best = Kept::new();
         for block in 0..self.matcher.segments.len() {
             if (means.is_late)() {
                 late.push(block);
@@ -114,13 +117,7 @@ impl<'s> Search<'s> {
                 continue;
             };
             for (row, score) in self.scores(&parts, &mut counters, &work, &among)? {
-                let scored = Scored { lid: self.view.lid(block, row), score };
-                if best.len() < self.weak.target_hits {
-                    best.push(Reverse(scored));
-                } else if best.peek().is_some_and(|Reverse(worst)| *worst < scored) {
-                    best.pop();
-                    best.push(Reverse(scored));
-                }
+                self.keep(Scored { lid: self.view.lid(block, row), score }, &mut best);
             }
         }
         let mut found = Bits::default();
@@ -128,6 +125,16 @@ impl<'s> Search<'s> {
             found.insert(scored.lid as usize);
         });
         Ok(found)
+    }
+
+    /// Keeps a document if it is one of the best, as many as are wanted.
+    pub(super) fn keep(&self, scored: Scored, best: &mut Kept) {
+        if best.len() < self.weak.target_hits {
+            best.push(Reverse(scored));
+        } else if best.peek().is_some_and(|Reverse(worst)| *worst < scored) {
+            best.pop();
+            best.push(Reverse(scored));
+        }
     }
 
     /// The rows of a block among some that have any part, in their order, with their scores.

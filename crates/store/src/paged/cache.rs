@@ -87,7 +87,7 @@ impl PageCache {
         Some(page)
     }
 
-    /// Whether a page is here, which nobody wants.
+    /// Whether a page is here. To ask is not to want it: it leaves no later for that.
     pub(super) fn has(&self, number: u64) -> bool {
         self.lock().pages.contains_key(&number)
     }

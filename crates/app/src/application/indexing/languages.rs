@@ -15,8 +15,8 @@ use crate::schema::{Argument, IndexingLiteral, Operation, Script, Step};
 pub enum LanguageTag {
     /// The tag itself.
     Text(String),
-    /// The value of a field of the document.
-    Field(String),
+    /// The value of a field, by its number among all fields of the schema.
+    Field(usize),
     /// The first of these that there is.
     First(Vec<LanguageTag>),
 }
@@ -30,44 +30,70 @@ struct Setting<'s> {
     is_before_index: bool,
 }
 
-/// What says the language of the texts of a field, if it has an index: the last that there is does.
+/// What says the language of the texts of each field of a schema, if it has an index: the last tag that there is does.
 #[must_use]
-pub fn languages_of(schema: &Schema, field: &str) -> Vec<LanguageTag> {
-    let sets = |field: &&Field| field.indexing.as_ref().is_some_and(|s| s.has("set_language"));
-    let is_alone = schema.all_fields().filter(sets).count() == 1;
-    let (mut found, mut is_behind) = (Vec::new(), false);
-    for one in schema.all_fields() {
-        let is_own = one.name.value == field;
-        if is_own || is_alone || !is_behind {
-            let holds = |setting: &Setting<'_>| setting.is_before_index || !is_own;
-            let settings = settings(schema, one).into_iter().filter(holds);
-            found.extend(settings.filter_map(|setting| setting.tag));
+pub fn languages(schema: &Schema) -> Vec<Vec<LanguageTag>> {
+    let settings: Vec<Vec<Setting<'_>>> = schema
+        .all_fields()
+        .enumerate()
+        .map(|(number, field)| settings(schema, number, field))
+        .collect();
+    let tags = |of: &[Setting<'_>], holds: fn(&Setting<'_>) -> bool| -> Vec<LanguageTag> {
+        of.iter()
+            .filter(|setting| holds(setting))
+            .filter_map(|setting| setting.tag.clone())
+            .collect()
+    };
+    let mut setting = settings.iter().filter(|of| !of.is_empty());
+    let mut before = match (setting.next(), setting.next()) {
+        // Of the field that has it alone: its script runs before all others.
+        (Some(only), None) => tags(only, |_| true),
+        _ => Vec::new(),
+    };
+    let is_alone = !before.is_empty();
+    let mut found = Vec::with_capacity(settings.len());
+    for own in &settings {
+        let of_own = tags(own, |setting| setting.is_before_index);
+        match (is_alone, own.is_empty()) {
+            (true, false) => found.push(of_own),
+            (true, true) => found.push(before.clone()),
+            (false, _) => {
+                found.push([&before[..], &of_own].concat());
+                before.extend(tags(own, |_| true));
+            }
         }
-        is_behind |= is_own;
     }
     found
 }
 
 /// Warns of what sets the language of embeddings alone.
 pub(super) fn check(schema: &Schema, field: &Field, report: &mut Report) {
-    for setting in settings(schema, field).iter().filter(|setting| setting.tag.is_none()) {
+    let Some(number) = number(schema, &field.name.value) else { return };
+    for setting in settings(schema, number, field).iter().filter(|setting| setting.tag.is_none()) {
         let text = "set_language says the language of indexed words where it is given a text, a field, or the first of these that has a \
                     value (\"en\" | set_language; input lang || \"en\" | set_language); here that of embeddings alone";
         report.warning(setting.place, text.to_owned());
     }
 }
 
-fn settings<'s>(schema: &Schema, field: &'s Field) -> Vec<Setting<'s>> {
-    let Some(script) = &field.indexing else { return Vec::new() };
-    let is_inside = schema.document.fields.iter().any(|own| own.name.value == field.name.value);
-    let own = is_inside.then(|| LanguageTag::Field(field.name.value.clone()));
+fn number(schema: &Schema, name: &str) -> Option<usize> {
+    schema.all_fields().position(|field| field.name.value == name)
+}
+
+/// Those of a field by its number; most have none.
+fn settings<'s>(schema: &Schema, at: usize, field: &'s Field) -> Vec<Setting<'s>> {
+    let Some(script) = field.indexing.as_ref().filter(|s| s.has("set_language")) else {
+        return Vec::new();
+    };
+    // A field of the document has a value of its own.
+    let own = (at < schema.document.fields.len()).then_some(LanguageTag::Field(at));
     let (mut found, mut is_before_index) = (Vec::new(), true);
     for steps in statements(script) {
         for (at, step) in steps.iter().enumerate() {
             match &step.operation {
                 Operation::Call("index", _) => is_before_index = false,
                 Operation::Call("set_language", _) => {
-                    let tag = steps.get(..at).and_then(|before| tag(before, own.clone()));
+                    let tag = steps.get(..at).and_then(|before| tag(schema, before, own.clone()));
                     found.push(Setting { place: &step.place, tag, is_before_index });
                 }
                 _ => {}
@@ -95,7 +121,7 @@ fn statements(script: &Script) -> Vec<&[Step]> {
 }
 
 /// What steps give to one behind them.
-fn tag(steps: &[Step], own: Option<LanguageTag>) -> Option<LanguageTag> {
+fn tag(schema: &Schema, steps: &[Step], own: Option<LanguageTag>) -> Option<LanguageTag> {
     let begins_anew = steps.first().is_some_and(|step| !takes_value(&step.operation));
     let mut value = if begins_anew { None } else { own.clone() };
     for step in steps {
@@ -105,9 +131,8 @@ fn tag(steps: &[Step], own: Option<LanguageTag>) -> Option<LanguageTag> {
             }
             Operation::Value => value,
             Operation::Call("input", arguments) => match &arguments[..] {
-                [Argument::Name(name)] if !name.contains('.') => {
-                    Some(LanguageTag::Field(name.clone()))
-                }
+                // A part of a field is none.
+                [Argument::Name(name)] => Some(LanguageTag::Field(number(schema, name)?)),
                 [] => own.clone(),
                 _ => return None,
             },
@@ -118,10 +143,11 @@ fn tag(steps: &[Step], own: Option<LanguageTag>) -> Option<LanguageTag> {
                 _,
             ) => value,
             Operation::Choice(steps) => {
-                let each = steps.iter().map(|step| tag(std::slice::from_ref(step), own.clone()));
+                let each =
+                    steps.iter().map(|step| tag(schema, std::slice::from_ref(step), own.clone()));
                 Some(LanguageTag::First(each.collect::<Option<_>>()?))
             }
-            Operation::Group(statement) => tag(&statement.steps, value)?.into(),
+            Operation::Group(statement) => tag(schema, &statement.steps, value),
             _ => return None,
         };
     }
@@ -130,7 +156,7 @@ fn tag(steps: &[Step], own: Option<LanguageTag>) -> Option<LanguageTag> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LanguageTag, languages_of};
+    use super::{LanguageTag, languages};
     use crate::application::Application;
     use crate::package::PackageFiles;
     use crate::services::ServicesOptions;
@@ -138,14 +164,14 @@ mod tests {
     #[test]
     fn tags_are_texts_fields_or_the_first_of_them() {
         let text = |tag: &str| LanguageTag::Text(tag.to_owned());
-        let field = |name: &str| LanguageTag::Field(name.to_owned());
+        let (tag, title) = (LanguageTag::Field(0), LanguageTag::Field(1));
         for (script, expected) in [
             ("\"de\" | set_language; index;", Some(text("de"))),
-            ("input tag | trim | lowercase | set_language; index;", Some(field("tag"))),
-            ("set_language | index", Some(field("title"))),
+            ("input tag | trim | lowercase | set_language; index;", Some(tag.clone())),
+            ("set_language | index", Some(title)),
             (
                 "input tag || \"de\" | set_language; index;",
-                Some(LanguageTag::First(vec![field("tag"), text("de")])),
+                Some(LanguageTag::First(vec![tag, text("de")])),
             ),
             ("guard { \"de\" | set_language; }; index;", Some(text("de"))),
             ("\"d\" . \"e\" | set_language; index;", None),
@@ -159,8 +185,8 @@ mod tests {
             );
             let files = PackageFiles::from_texts([("schemas/doc.sd", schema.as_str())]).unwrap();
             let (application, report) = Application::read(&files, ServicesOptions::default());
-            let found = languages_of(application.schema("doc").unwrap(), "title");
-            assert_eq!(found.first(), expected.as_ref(), "{script}");
+            let found = languages(application.schema("doc").unwrap());
+            assert_eq!(found[1].first(), expected.as_ref(), "{script}");
             let warned = format!("{report:?}").matches("set_language says").count();
             let warnings =
                 if expected.is_some() { 0 } else { script.matches("set_language").count() };

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use assign::{fits, joined};
 pub use embed::{EmbedTarget, embed_dimension, embed_misfit, embed_of_element, embed_target};
-pub use languages::{LanguageTag, languages_of};
+pub use languages::{LanguageTag, languages};
 use words::Gives;
 
 use crate::application::field::Field;

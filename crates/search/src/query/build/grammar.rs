@@ -33,6 +33,9 @@ const fn grammar(composite: Composite, syntax: Option<Syntax>) -> Grammar {
     Grammar { composite, syntax, is_linguistics: false, is_typed: true }
 }
 
+/// The name of none of them.
+const RAW: &str = "raw";
+
 /// The ways by their names.
 const GRAMMARS: [(&str, Grammar); 10] = [
     ("weakAnd", grammar(Composite::WeakAnd, Some(Syntax::Simple))),
@@ -74,15 +77,17 @@ fn named<T: Copy>(table: &[(&str, T)], name: &str, what: &str) -> Result<T, Sear
 }
 
 impl Grammar {
-    /// The way of a name.
-    pub(super) fn of(name: &str) -> Result<Grammar, SearchError> {
-        // Words as they are are no way to read a text: who asks for them is asked before.
+    /// The way of a name; nothing for `raw`, which leaves a text as it is.
+    pub(super) fn of(name: &str) -> Result<Option<Grammar>, SearchError> {
+        if name == RAW {
+            return Ok(None);
+        }
         match GRAMMARS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
-            Some((_, grammar)) => Ok(*grammar),
+            Some((_, grammar)) => Ok(Some(*grammar)),
             None => {
                 let names: Vec<&str> = GRAMMARS.iter().map(|(known, _)| *known).collect();
                 fail(format_args!(
-                    "expected one of raw, {} as the grammar, got {name:.40}",
+                    "expected one of {RAW}, {} as the grammar, got {name:.40}",
                     names.join(", ")
                 ))
             }

@@ -81,14 +81,24 @@ fn built(filter: &str) -> Result<QueryTree, SearchError> {
 }
 
 fn built_of(statement: &Statement) -> Result<QueryTree, SearchError> {
-    let parameters = |name: &str| match name {
-        "numbers" => Some("3, 1,2".to_owned()),
-        "texts" => Some("a, 'b c' ,\"D\"".to_owned()),
-        "weights" => Some("{'a': 1, b: 2}".to_owned()),
-        "seven" => Some("7".to_owned()),
-        "typed" | "model.queryString" => Some("big +title:Cats -\"the sea\" n:>5".to_owned()),
-        "empty" => Some(String::new()),
-        _ => None,
+    built_with(statement, &|_| None)
+}
+
+/// With other parameters than the usual ones.
+fn built_with(
+    statement: &Statement,
+    others: &dyn Fn(&str) -> Option<String>,
+) -> Result<QueryTree, SearchError> {
+    let parameters = |name: &str| {
+        others(name).or_else(|| match name {
+            "numbers" => Some("3, 1,2".to_owned()),
+            "texts" => Some("a, 'b c' ,\"D\"".to_owned()),
+            "weights" => Some("{'a': 1, b: 2}".to_owned()),
+            "seven" => Some("7".to_owned()),
+            "typed" | "model.queryString" => Some("big +title:Cats -\"the sea\" n:>5".to_owned()),
+            "empty" => Some(String::new()),
+            _ => None,
+        })
     };
     with(|searches| build(statement, searches, &parameters))
 }
@@ -562,4 +572,41 @@ fn hits_are_ordered_by_attributes() {
     let found = order("order by t, {function: 'lowercase'}t", None, Some("sv"));
     assert_eq!(found.unwrap(), "+t:Uca(sv primary) +t:lower");
     assert_eq!(order("order by t", None, Some("no language")).unwrap(), "+t:lower");
+}
+
+#[test]
+fn requests_say_how_texts_are_read() {
+    let (weak, near) = (
+        "(weak 100 body:Term(\"a\") body:Term(\"b\"))",
+        "(rank body:near2[a b] body:part[a] body:part[b])",
+    );
+    for (parameters, filter, expected) in [
+        (&[][..], "userQuery()", weak),
+        (&[("", "near")], "userQuery()", near),
+        (&[("", "raw")], "userQuery()", "body:phrase[a_b]"),
+        (&[(".composite", "near")], "userQuery()", near),
+        (
+            &[("", "any"), (".composite", "and")],
+            "userQuery()",
+            "(and body:Term(\"a\") body:Term(\"b\"))",
+        ),
+        (&[(".syntax", "none"), (".tokenization", "linguistics")], "userQuery()", weak),
+        (&[("", "near")], "userInput('a b')", weak),
+        (&[("", "near"), (".isYqlDefault", "true")], "userInput('a b')", near),
+        (&[("", "raw"), (".isYqlDefault", "true")], "userInput('a b')", "body:phrase[a_b]"),
+        (&[("", "near"), (".isYqlDefault", "true")], "{grammar: 'weakAnd'}userInput('a b')", weak),
+    ] {
+        let statement = parse(&format!("select * from d where {filter}")).unwrap();
+        let of = |name: &str| match name {
+            "model.queryString" => Some("a b".to_owned()),
+            "model.defaultIndex" => Some("body".to_owned()),
+            _ => {
+                let part = name.strip_prefix("model.type")?;
+                let found = parameters.iter().find(|(known, _)| *known == part);
+                found.map(|(_, value)| (*value).to_owned())
+            }
+        };
+        let built = built_with(&statement, &of).unwrap();
+        assert_eq!(show(&built.root, &built), expected, "{parameters:?} {filter}");
+    }
 }

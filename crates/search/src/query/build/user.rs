@@ -26,13 +26,8 @@ impl<'b> Builder<'b> {
             self.tree.warnings.push(text.to_owned());
         }
         let text = (self.parameters)("model.queryString").unwrap_or_default();
-        let found = match (self.parameters)("model.type") {
-            Some(name) if is_whole(&name) => self.typed(&text, None, None)?,
-            _ => {
-                let grammar = self.grammar_of_request()?;
-                self.typed(&text, Some(grammar), None)?
-            }
-        };
+        let grammar = self.grammar_of_request()?;
+        let found = self.typed(&text, grammar, None)?;
         self.filtered(found, !text.trim().is_empty())
     }
 
@@ -70,22 +65,22 @@ impl<'b> Builder<'b> {
     }
 
     /// How `model.type` and its parts say that texts are read.
-    fn grammar_of_request(&self) -> Result<Grammar, SearchError> {
+    fn grammar_of_request(&self) -> Result<Option<Grammar>, SearchError> {
         let name = (self.parameters)("model.type");
         let parts = PARTS.map(|part| (self.parameters)(&format!("model.type.{part}")));
-        Grammar::of(name.as_deref().unwrap_or(USUAL))?.with(&parts)
+        Grammar::of(name.as_deref().unwrap_or(USUAL))?.map(|of| of.with(&parts)).transpose()
     }
 
-    /// How annotations say that a text is read; nothing where it is a word as it is.
-    fn grammar_said(&self, usual: Grammar) -> Result<Option<Grammar>, SearchError> {
+    /// How annotations say that a text is read, else as usual.
+    fn grammar_said(&self, usual: Option<Grammar>) -> Result<Option<Grammar>, SearchError> {
         let grammar = match self.text_annotation("grammar")? {
-            Some(name) if is_whole(&name) => return Ok(None),
             Some(name) => Grammar::of(&name)?,
             None => usual,
         };
         let [composite, tokenization, syntax] =
             PARTS.map(|part| self.text_annotation(&format!("grammar.{part}")));
-        grammar.with(&[composite?, tokenization?, syntax?]).map(Some)
+        let parts = [composite?, tokenization?, syntax?];
+        grammar.map(|of| of.with(&parts)).transpose()
     }
 
     /// `weakAnd(...)`
@@ -297,11 +292,6 @@ fn texts<'i>(items: &[&'i Item], name: &str) -> Result<Vec<&'i str>, SearchError
         _ => fail(format_args!("the grammar {name} takes words and phrases of one field")),
     });
     each.collect()
-}
-
-/// Whether a grammar leaves a text as it is.
-fn is_whole(name: &str) -> bool {
-    name == "raw"
 }
 
 impl Item {
