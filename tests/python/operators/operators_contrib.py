@@ -2,6 +2,7 @@
 
 import unittest
 
+import byte_sums
 import numpy as np
 import operator_models as models
 
@@ -33,16 +34,11 @@ class Bytes:
         return np.array(self.low + above, self.kind)
 
 
-# Those that multiply unsigned bytes by weights that may be signed.
-OF_BYTES = ["DynamicQuantizeMatMul", "MatMulIntegerToFloat", "QGemm", "QAttention", "QLinearConv", "DynamicQuantizeLSTM"]
-
-
 class Operators(unittest.TestCase):
     def check(self, label, op, inputs, outputs=("y",), *, tolerance=2e-5, **more):
         with self.subTest(f"{op} {label}"):
-            is_signed = any(x is not None and x.dtype == np.int8 and x.ndim > 1 for x in inputs)
-            if op in OF_BYTES and is_signed and models.LOSES_SUMS:
-                self.skipTest(models.WHY)
+            if byte_sums.LOSES_SUMS and op == "QLinearConv" and inputs[0].dtype == np.int8:
+                self.skipTest("ONNX Runtime's sums of bytes end at 16 bits on this processor")
             model, feeds = models.node(op, inputs, outputs, **more)
             expected = models.reference(model, feeds)
             models.same(self, label, expected, models.stead(model, feeds), tolerance)

@@ -164,7 +164,6 @@ class Files(unittest.TestCase):
         expected = models.reference(model, feeds)
         models.same(self, "bert", expected, models.stead(file, feeds), 2e-5)
 
-    @unittest.skipIf(models.LOSES_SUMS, models.WHY)
     def test_dynamically_quantised_files(self):
         model, feeds = bert()
 

@@ -65,14 +65,4 @@ def dynamic(r):
     return "DynamicQuantizeLinear", {"x": r.floats(*r.sizes(r.size(1, 3), 1, 20)) * r.pick(1, 10)}, {}, 3
 
 
-# The weights and their zeros of operators that multiply bytes.
-WEIGHTS = {"MatMulInteger": ("b", "zb"), "QLinearMatMul": ("b", "zb"), "ConvInteger": ("w", "zw"), "QLinearConv": ("w", "zw")}
-
-
-def unsigned(op, feeds):
-    """The same products, of unsigned bytes only."""
-    turned = {name: feeds[name].view(np.uint8) ^ np.uint8(128) for name in WEIGHTS.get(op, ()) if feeds[name].dtype == np.int8}
-    return {**feeds, **turned}
-
-
 FAMILIES = (linear, product, convolution, dynamic)
