@@ -8,7 +8,7 @@ use stead_ann::{Metric, Strategy};
 use stead_store::{AttributeColumn, Column, DataType, StoreError, View};
 use stead_tensor::Bits;
 
-use super::column::rows;
+use super::column::{Cost, rows};
 use super::explain::Probe;
 use super::neighbors::{Winners, winners};
 use super::patience::Patience;
@@ -320,8 +320,12 @@ impl<'m> Matcher<'m> {
             Tree::All => among.clone(),
             Tree::None => RowSet::none(among.rows()),
             Tree::And(parts) => {
-                let mut found = among.clone();
-                for part in self.by_cost(parts, Some(work))? {
+                let (mut found, mut is_narrowed) = (among.clone(), false);
+                for (cost, part) in self.by_cost(parts, Some(work))? {
+                    if cost > Cost::Index && !is_narrowed {
+                        self.narrow_predicates(parts, work, &mut found)?;
+                        is_narrowed = true;
+                    }
                     if found.is_empty() {
                         break;
                     }
@@ -331,7 +335,7 @@ impl<'m> Matcher<'m> {
             }
             Tree::Or(parts) => {
                 let (mut found, mut rest) = (RowSet::none(among.rows()), among.clone());
-                for part in self.by_cost(parts, Some(work))? {
+                for (_, part) in self.by_cost(parts, Some(work))? {
                     if rest.is_empty() {
                         break;
                     }
@@ -406,7 +410,15 @@ impl<'m> Matcher<'m> {
                 if let Some(probe) = &self.probe {
                     probe.index(tree);
                 }
-                told.passing(&term.test, work.number(), &|| work.column(of.number), among)
+                let column = || work.column(of.number);
+                let found = told.candidates(&term.test, work.number(), &column, among)?;
+                if !told.is_rough() {
+                    return Ok(found);
+                }
+                if let Some(probe) = &self.probe {
+                    probe.look(tree, found.count());
+                }
+                told.passing(&term.test, work.number(), &column, &found)
             }
             None => {
                 let Some(column) = work.column(of.number)? else {
@@ -417,6 +429,24 @@ impl<'m> Matcher<'m> {
                 Ok(found)
             }
         }
+    }
+
+    /// Takes rows away whose predicates the indexes of some parts tell to be true of no such query, so that what is looked at before
+    /// predicates are read sees fewer.
+    fn narrow_predicates(
+        &self,
+        parts: &[Tree],
+        work: &Work<'_>,
+        among: &mut RowSet,
+    ) -> Result<(), StoreError> {
+        let is_predicate = |part: &&Tree| match part {
+            Tree::Term(number) => {
+                let term = self.tree.terms.get(*number);
+                term.is_some_and(|term| matches!(term.test, Test::Predicate(_)))
+            }
+            _ => false,
+        };
+        parts.iter().filter(is_predicate).try_for_each(|part| self.narrow(part, work, among))
     }
 
     /// Takes rows away that indexes tell to have no element that passes a tree.

@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 use stead_ann::Strategy;
 use stead_store::StoreError;
 
+use super::column::Cost;
 use super::evaluate::Matcher;
 use super::rows::RowSet;
 use super::segment::Work;
@@ -19,6 +20,7 @@ struct Seen {
     among: usize,
     found: usize,
     indexed: usize,
+    looked_at: usize,
     took: Duration,
 }
 
@@ -53,6 +55,12 @@ impl Probe {
         all.entry(std::ptr::from_ref(tree).addr()).or_default().indexed += 1;
     }
 
+    /// Remembers that so many rows were looked at of those that an index had told.
+    pub(super) fn look(&self, tree: &Tree, rows: usize) {
+        let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(std::ptr::from_ref(tree).addr()).or_default().looked_at += rows;
+    }
+
     fn of(&self, tree: &Tree) -> Seen {
         let all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         all.get(&std::ptr::from_ref(tree).addr()).copied().unwrap_or_default()
@@ -75,8 +83,8 @@ impl Matcher<'_> {
         let (what, parts): (String, Vec<&Tree>) = match tree {
             Tree::All => ("true".to_owned(), Vec::new()),
             Tree::None => ("false".to_owned(), Vec::new()),
-            Tree::And(parts) => ("and".to_owned(), self.by_cost(parts, first)?),
-            Tree::Or(parts) => ("or".to_owned(), self.by_cost(parts, first)?),
+            Tree::And(parts) => ("and".to_owned(), trees(self.by_cost(parts, first)?)),
+            Tree::Or(parts) => ("or".to_owned(), trees(self.by_cost(parts, first)?)),
             Tree::Not(inner) => ("not".to_owned(), vec![inner]),
             // What stands behind the first is looked at when a feature asks for it.
             Tree::Rank(first, _) => ("rank".to_owned(), vec![first]),
@@ -124,6 +132,9 @@ impl Matcher<'_> {
         if seen.indexed > 0 {
             part["indexed_blocks"] = json!(seen.indexed);
         }
+        if seen.looked_at > 0 {
+            part["looked_at"] = json!(seen.looked_at);
+        }
         if let Some(took) = self.searched(tree) {
             part["search_nanoseconds"] = json!(took.as_secs_f64() * 1e9);
         }
@@ -133,4 +144,8 @@ impl Matcher<'_> {
         }
         Ok(part)
     }
+}
+
+fn trees(parts: Vec<(Cost, &Tree)>) -> Vec<&Tree> {
+    parts.into_iter().map(|(_, part)| part).collect()
 }

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use stead_store::{Index, NumberList};
+use stead_store::predicate::{Evaluator, Hashed};
+use stead_store::{Column, Index, Indexed, NumberList};
 use stead_tensor::Bits;
 
-use super::value::limits;
+use super::rows::RowSet;
+use super::value::{limits, passes};
 use crate::query::{NumberRange, Sum, Test, TextTest, Tokens};
 
 /// Of fewer values than one of so many keys each is looked for; else each key is looked for among the values.
@@ -18,7 +20,9 @@ pub(super) struct Lookup {
     /// The keys that pass, in ranges that have none in common.
     keys: Vec<Range<usize>>,
     /// Whether a row with a value that passes may not pass itself.
-    sums: bool,
+    is_rough: bool,
+    /// What predicates are to be true for.
+    asked: Option<Hashed>,
 }
 
 impl Lookup {
@@ -26,8 +30,13 @@ impl Lookup {
     pub(super) fn new(test: &Test, index: Index) -> Option<Lookup> {
         let sums =
             matches!(test, Test::Weighted(weighted) if matches!(weighted.sum, Sum::Above(_)));
+        if let (Test::Predicate(query), Indexed::Predicates { bounds }) = (test, index.by()) {
+            let asked = query.is_within(bounds).then(|| query.hashed())?;
+            let keys = index.postings().predicates(&asked);
+            return Some(Lookup { index, keys, is_rough: true, asked: Some(asked) });
+        }
         let keys = keys(test, &index)?;
-        Some(Lookup { index, keys, sums })
+        Some(Lookup { index, keys, is_rough: sums, asked: None })
     }
 
     /// The rows; one with several values that pass comes several times.
@@ -48,15 +57,43 @@ impl Lookup {
     }
 
     /// Whether a row with a value that passes may not pass itself.
-    pub(super) fn sums(&self) -> bool {
-        self.sums
+    pub(super) fn is_rough(&self) -> bool {
+        self.is_rough
+    }
+
+    /// Whether it takes many steps to see if a row passes.
+    pub(super) fn is_heavy(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// The rows among some that pass a test which is [rough](Lookup::is_rough): they count from a row of those of the index on.
+    pub(super) fn passing(
+        &self,
+        test: &Test,
+        column: Option<&Column>,
+        first: usize,
+        among: &RowSet,
+    ) -> RowSet {
+        let mut evaluator = Evaluator::default();
+        among.filter(|row| {
+            let program = self.asked.as_ref().zip(self.program(first + row));
+            match program.and_then(|(asked, program)| evaluator.run(program, asked)) {
+                Some(found) => found != 0,
+                None => column.is_some_and(|column| passes(test, column, row).is_some()),
+            }
+        })
+    }
+
+    /// The program of the predicate of a row that has not changed.
+    fn program(&self, row: usize) -> Option<&[u8]> {
+        self.index.postings().program(row).filter(|_| !self.index.changed().contains(row))
     }
 }
 
 /// The keys that pass a test.
 fn keys(test: &Test, index: &Index) -> Option<Vec<Range<usize>>> {
     let postings = index.postings();
-    let is_same = |is_cased: &bool| *is_cased == index.is_cased();
+    let is_same = |is_cased: &bool| index.by() == Indexed::Values { is_cased: *is_cased };
     Some(match test {
         Test::Range(range) => vec![between(range, postings.numbers()?, index)],
         Test::Numbers(list) => {

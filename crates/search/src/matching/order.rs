@@ -8,16 +8,17 @@ use super::segment::Work;
 use crate::query::Tree;
 
 impl Matcher<'_> {
-    /// Parts in the order in which they are looked at: by what they cost, and of the same cost the one that leaves the fewest rows first.
+    /// Parts in the order in which they are looked at: by what they cost, which is told too, and of the same cost the one that leaves the
+    /// fewest rows first.
     pub(super) fn by_cost<'t>(
         &self,
         parts: &'t [Tree],
         work: Option<&Work<'_>>,
-    ) -> Result<Vec<&'t Tree>, StoreError> {
+    ) -> Result<Vec<(Cost, &'t Tree)>, StoreError> {
         let estimated = parts.iter().map(|part| Ok((self.estimate(part, work)?, part)));
         let mut sorted = estimated.collect::<Result<Vec<_>, StoreError>>()?;
         sorted.sort_by_key(|(estimate, _)| *estimate);
-        Ok(sorted.into_iter().map(|(_, part)| part).collect())
+        Ok(sorted.into_iter().map(|((cost, _), part)| (cost, part)).collect())
     }
 
     pub(super) fn cost(&self, tree: &Tree, work: Option<&Work<'_>>) -> Result<Cost, StoreError> {
@@ -62,7 +63,10 @@ impl Matcher<'_> {
                 let told = self.told(*number, work.number())?;
                 let most = told.map_or(rows, |told| told.most().min(rows));
                 match told {
-                    Some(told) if told.is_cheaper(of.is_number, rows) => (Cost::Index, most),
+                    // What an index leaves of predicates has to be read.
+                    Some(told) if !told.is_heavy() && told.is_cheaper(of.is_number, rows) => {
+                        (Cost::Index, most)
+                    }
                     _ => (cost(&term.test, of.is_number), most),
                 }
             }

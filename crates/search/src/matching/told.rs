@@ -12,6 +12,9 @@ use crate::query::{QueryTree, Test};
 /// A loop over numbers looks at so many rows while a row that an index tells is written down.
 const LOOP: usize = 16;
 
+/// So many rows that an index tells are written down in the time of many steps for a row.
+const HEAVY: usize = 64;
+
 /// Where an index tells of at most so many rows for each block of a span, there are blocks without any.
 const SPARSE: usize = 4;
 
@@ -35,8 +38,8 @@ pub(super) struct Told {
     /// The most rows that pass in all blocks together.
     most: usize,
     span: Span,
-    /// The other rows with a value that passes: of tests that sum weights up there may be more than those that pass. Written down when they are
-    /// wanted first.
+    /// The other rows with a value that passes: of tests that sum weights up, and of predicates, there may be more than those that pass. Written
+    /// down when they are wanted first.
     rows: OnceLock<RowSet>,
 }
 
@@ -112,8 +115,22 @@ impl Told {
 
     /// Whether to ask it costs less than looking at `among` rows of each block, of which each may have one number.
     pub(super) fn is_cheaper(&self, is_number: bool, among: usize) -> bool {
-        let each = if is_number { among.min(self.span.rows / LOOP) } else { among };
+        let each = match is_number {
+            true => among.min(self.span.rows / LOOP),
+            false if self.is_heavy() => among.saturating_mul(HEAVY),
+            false => among,
+        };
         self.rows.get().is_some() || self.most <= each * self.span.count
+    }
+
+    /// Whether what passes is only among the [candidates](Told::candidates): rows that have some value of those that pass together.
+    pub(super) fn is_rough(&self) -> bool {
+        self.lookup.is_rough()
+    }
+
+    /// Whether it takes many steps to see if a candidate passes.
+    pub(super) fn is_heavy(&self) -> bool {
+        self.lookup.is_heavy()
     }
 
     /// Whether no row of a block passes, where that is easily told.
@@ -125,7 +142,7 @@ impl Told {
         is_none(self.rows().words()) && is_none(self.lookup.changed().words())
     }
 
-    /// The rows among some of a block that have a value that passes: of tests that sum weights up there may be others.
+    /// The rows among some of a block that have a value that passes: where that is [rough](Told::is_rough) there may be others.
     pub(super) fn candidates(
         &self,
         test: &Test,
@@ -141,7 +158,7 @@ impl Told {
         let mut found = part(self.rows().words());
         let mut changed = part(self.lookup.changed().words());
         if !changed.is_empty() {
-            if !self.lookup.sums() {
+            if !self.is_rough() {
                 changed = passing(test, column, &changed)?;
             }
             found.or(&changed);
@@ -149,7 +166,7 @@ impl Told {
         Ok(found)
     }
 
-    /// The rows among some of a block that pass.
+    /// The candidates of a block that pass.
     pub(super) fn passing(
         &self,
         test: &Test,
@@ -157,11 +174,11 @@ impl Told {
         column: &Get<'_>,
         among: &RowSet,
     ) -> Result<RowSet, StoreError> {
-        let found = self.candidates(test, block, column, among)?;
-        match self.lookup.sums() {
-            true => passing(test, column, &found),
-            false => Ok(found),
+        if among.is_empty() {
+            return Ok(among.clone());
         }
+        let first = block.saturating_sub(self.span.first) * self.span.rows;
+        Ok(self.lookup.passing(test, column()?, first, among))
     }
 
     /// The bits of the rows of a block among those of the span; those that are missing are zero.

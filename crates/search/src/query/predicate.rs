@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use stead_store::predicate::{Known, evaluate};
+use stead_store::predicate::{Hashed, Known, evaluate};
 
 /// The attributes of up to 64 queries that are asked at once (Vespa, documentation, `schemas/predicate-fields.html`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,6 +35,23 @@ impl PredicateQuery {
             self.numbers.entry(name.to_owned()).or_default().push((number, queries));
         }
         counts
+    }
+
+    /// Whether all its numbers are within some bounds.
+    pub(crate) fn is_within(&self, (least, most): (i64, i64)) -> bool {
+        let (low, high) = self.bounds.unwrap_or((i64::MIN, i64::MAX));
+        least <= low && high <= most
+    }
+
+    /// The same by hashes, as an index of predicates is asked.
+    pub(crate) fn hashed(&self) -> Hashed {
+        let values = self.values.iter().flat_map(|(name, values)| {
+            values.iter().map(|(value, queries)| (name.as_str(), value.as_str(), *queries))
+        });
+        let numbers = self.numbers.iter().flat_map(|(name, numbers)| {
+            numbers.iter().map(|(number, queries)| (name.as_str(), *number, *queries))
+        });
+        Hashed::new(values, numbers)
     }
 
     /// How many attributes there are, each of the two kinds for itself.

@@ -36,7 +36,7 @@ mod tests;
 
 pub use decode::BodyError;
 pub(crate) use decode::{Bytes, value};
-pub(crate) use encode::{number, put_value, text};
+pub(crate) use encode::{number, put_value, signed, text};
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

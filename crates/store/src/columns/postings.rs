@@ -1,4 +1,4 @@
-//! The rows of columns by their values: what `fast-search` adds to an attribute.
+//! The rows of columns by their values: what `fast-search` adds to an attribute, and by what predicates must be true of.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -7,15 +7,18 @@ use std::ops::Range;
 use stead_text::compared;
 
 use super::{Column, Elements, NumberList, Pieces, TextList};
-use crate::kind::DataType;
+use crate::kind::{DataType, Indexed};
+use crate::predicate::Hashed;
+use crate::predicate::features::Features;
 
 /// The most rows that are told apart.
 const MAX_ROWS: usize = 1 << 16;
 
 /// The values of columns in ascending order, each once, and the rows that have each, in ascending order. Of arrays and weighted
-/// sets every element counts.
+/// sets every element counts, and predicates have features, of which a query needs one.
 ///
-/// It takes the bytes of each different value (of texts 4 more), 4 for where its rows begin, and 2 for each row of it.
+/// It takes the bytes of each different value (of texts 4 more, of features 4), 4 for where its rows begin, and 2 for each row of it; and of
+/// each predicate its program.
 #[derive(Debug)]
 pub struct Postings {
     keys: Keys,
@@ -30,6 +33,17 @@ enum Keys {
     Numbers(NumberList),
     /// As they are compared.
     Texts(Pieces),
+    Predicates(Predicates),
+}
+
+/// What predicates are found by, and what is evaluated of those that are found.
+#[derive(Debug)]
+struct Predicates {
+    features: Vec<u32>,
+    /// The levels of blocks of numbers among them, each a bit.
+    levels: u64,
+    /// By row; empty where there is none.
+    programs: Pieces,
 }
 
 impl Postings {
@@ -50,14 +64,15 @@ impl Postings {
         }
     }
 
-    /// Those of the columns of blocks of `apart` rows that follow each other; nothing if their values have none. Texts are [compared] with
-    /// their capitals if `is_cased`.
-    pub(crate) fn of(columns: &[&Column], apart: usize, is_cased: bool) -> Option<Postings> {
+    /// Those of the columns of blocks of `apart` rows that follow each other; nothing if their values have none. Cased texts are
+    /// [compared] with their capitals.
+    pub(crate) fn of(columns: &[&Column], apart: usize, by: Indexed) -> Option<Postings> {
         let parts = columns.iter().enumerate().map(|(at, column)| part(column, at * apart));
         let parts: Vec<(Values<'_>, Vec<u16>)> = parts.collect::<Option<_>>()?;
-        match parts.first()?.0 {
-            Values::Numbers(first) => Postings::of_numbers(first, &parts),
-            Values::Texts(_) => Postings::of_texts(&parts, is_cased),
+        match (&parts.first()?.0, by) {
+            (Values::Numbers(first), _) => Postings::of_numbers(first, &parts),
+            (_, Indexed::Values { is_cased }) => Postings::of_texts(&parts, is_cased),
+            (_, Indexed::Predicates { bounds }) => Some(Postings::of_predicates(&parts, bounds)),
         }
     }
 
@@ -121,6 +136,34 @@ impl Postings {
         Some(Postings { keys: Keys::Texts(keys), starts, rows })
     }
 
+    fn of_predicates(parts: &[(Values<'_>, Vec<u16>)], bounds: (i64, i64)) -> Postings {
+        let predicates = || {
+            parts.iter().flat_map(|(values, rows)| {
+                let text = |at| match values {
+                    Values::Texts(texts) => texts.get(at).unwrap_or_default(),
+                    Values::Numbers(_) => "",
+                };
+                rows.iter().enumerate().map(move |(at, row)| (text(at), *row))
+            })
+        };
+        let (mut features, mut programs) = (Features::new(bounds), Pieces::default());
+        for (text, row) in predicates() {
+            let program = features.count(text).filter(|program| programs.has_room(program.len()));
+            while programs.len() < usize::from(row) {
+                programs.push(&[]);
+            }
+            programs.push(&program.unwrap_or_default());
+        }
+        programs.shrink();
+        let mut pairs = Vec::new();
+        for (text, row) in predicates() {
+            pairs.extend(features.of(text).iter().map(|feature| (*feature, row)));
+        }
+        let (keys, starts, rows) = sorted(pairs, Ord::cmp);
+        let predicates = Predicates { features: keys, levels: features.levels(), programs };
+        Postings { keys: Keys::Predicates(predicates), starts, rows }
+    }
+
     /// The keys from one whole number to another, both within; none of other values.
     #[must_use]
     pub fn whole(&self, low: i64, high: i64) -> Range<usize> {
@@ -168,12 +211,30 @@ impl Postings {
         })
     }
 
-    /// The keys that are numbers, in the type in which the column has them; nothing of texts.
+    /// The keys of the predicates one of which each has that is true for a query; none of others than predicates.
+    #[must_use]
+    pub fn predicates(&self, asked: &Hashed) -> Vec<Range<usize>> {
+        let Keys::Predicates(of) = &self.keys else { return Vec::new() };
+        let key = |feature: u32| of.features.binary_search(&feature).ok();
+        let keys = asked.features(of.levels).into_iter().filter_map(key);
+        keys.map(|at| at..at + 1).collect()
+    }
+
+    /// The program of the predicate of a row; nothing where there is none, so that its text is to be read.
+    #[must_use]
+    pub fn program(&self, row: usize) -> Option<&[u8]> {
+        match &self.keys {
+            Keys::Predicates(of) => of.programs.get(row).filter(|program| !program.is_empty()),
+            _ => None,
+        }
+    }
+
+    /// The keys that are numbers, in the type in which the column has them; nothing of others.
     #[must_use]
     pub fn numbers(&self) -> Option<&NumberList> {
         match &self.keys {
             Keys::Numbers(list) => Some(list),
-            Keys::Texts(_) => None,
+            _ => None,
         }
     }
 
@@ -194,7 +255,7 @@ impl Postings {
     pub fn whole_at(&self, key: usize) -> Option<i64> {
         match &self.keys {
             Keys::Numbers(list) => list.integer(key),
-            Keys::Texts(_) => None,
+            _ => None,
         }
     }
 
@@ -217,6 +278,9 @@ impl Postings {
         let keys = match &self.keys {
             Keys::Numbers(list) => list.memory(),
             Keys::Texts(texts) => texts.memory(),
+            Keys::Predicates(of) => {
+                of.features.capacity() * size_of::<u32>() + of.programs.memory()
+            }
         };
         keys + self.starts.capacity() * size_of::<u32>() + self.rows.capacity() * size_of::<u16>()
     }
@@ -224,7 +288,7 @@ impl Postings {
     fn text_key(&self, at: usize) -> Option<&[u8]> {
         match &self.keys {
             Keys::Texts(texts) => texts.get(at),
-            Keys::Numbers(_) => None,
+            _ => None,
         }
     }
 
@@ -302,13 +366,15 @@ fn sorted<T>(
 mod tests {
     use super::{MAX_ROWS, Postings};
     use crate::columns::Column;
-    use crate::kind::DataType;
+    use crate::kind::{DataType, Indexed};
     use crate::value::FieldValue;
+
+    const UNCASED: Indexed = Indexed::Values { is_cased: false };
 
     fn postings(kind: &DataType, values: &[Option<FieldValue>], is_cased: bool) -> Postings {
         let mut column = Column::new(kind).unwrap();
         values.iter().enumerate().for_each(|(row, value)| column.set(row, value.as_ref()));
-        Postings::of(&[&column], MAX_ROWS, is_cased).unwrap()
+        Postings::of(&[&column], MAX_ROWS, Indexed::Values { is_cased }).unwrap()
     }
 
     fn numbers(list: &[i64]) -> Vec<Option<FieldValue>> {
@@ -404,19 +470,19 @@ mod tests {
             column(&DataType::Int, &[]),
             column(&DataType::Int, &[number(1)]),
         ];
-        let of = Postings::of(&columns.each_ref(), 8, false).unwrap();
+        let of = Postings::of(&columns.each_ref(), 8, UNCASED).unwrap();
         assert_eq!((of.rows(of.whole(1, 1)), of.rows(of.whole(3, 3))), (&[1, 16][..], &[0][..]));
         let columns = [
             column(&texts, &[array(&["a", "b"]), array(&["b"])]),
             column(&texts, &[array(&[]), array(&["a"])]),
         ];
-        let of = Postings::of(&columns.each_ref(), 2, false).unwrap();
+        let of = Postings::of(&columns.each_ref(), 2, UNCASED).unwrap();
         assert_eq!((of.rows(of.text("a")), of.rows(of.text("b"))), (&[0, 3][..], &[0, 1][..]));
         // As many as can be told apart, and more.
         let last = column(&DataType::Int, &[number(5)]);
         let columns = [&last, &last];
-        let of = Postings::of(&columns, MAX_ROWS - 1, false).unwrap();
+        let of = Postings::of(&columns, MAX_ROWS - 1, UNCASED).unwrap();
         assert_eq!(of.rows(of.whole(5, 5)), [0, (MAX_ROWS - 1) as u16]);
-        assert!(Postings::of(&columns, MAX_ROWS, false).is_none());
+        assert!(Postings::of(&columns, MAX_ROWS, UNCASED).is_none());
     }
 }

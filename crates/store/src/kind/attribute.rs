@@ -24,7 +24,7 @@ pub struct AttributeColumn {
     pub kind: DataType,
     /// `distance-metric` of its field.
     pub metric: Option<String>,
-    /// What `fast-search` of its field says.
+    /// What `fast-search` of its field says, or that it has predicates.
     pub index: Option<Indexed>,
     /// Whether its values lie on disk once a snapshot has them.
     pub is_paged: bool,
@@ -36,16 +36,29 @@ pub struct AttributeColumn {
 
 /// How the rows of an attribute are found by their values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Indexed {
-    /// Whether capitals make a difference between texts.
-    pub is_cased: bool,
+pub enum Indexed {
+    /// By the values themselves.
+    Values {
+        /// Whether capitals make a difference between texts.
+        is_cased: bool,
+    },
+    /// Predicates, by what a query must have.
+    Predicates {
+        /// The least and the greatest number that queries have.
+        bounds: (i64, i64),
+    },
 }
 
 impl Indexed {
     /// That of a field whose attribute has values of a type.
     fn of(field: &Field, kind: &DataType) -> Option<Indexed> {
+        if *kind == DataType::Predicate {
+            let least = field.index.lower_bound.unwrap_or(i64::MIN);
+            let bounds = (least, field.index.upper_bound.unwrap_or(i64::MAX));
+            return Some(Indexed::Predicates { bounds });
+        }
         let is_it = field.attribute.fast_search && Postings::has(kind);
-        is_it.then_some(Indexed { is_cased: field.matching.cased })
+        is_it.then_some(Indexed::Values { is_cased: field.matching.cased })
     }
 }
 

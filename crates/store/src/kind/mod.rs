@@ -88,7 +88,11 @@ impl DocumentType {
         for index in &mut searched.texts {
             index.analysis.is_stemmed = false;
         }
-        searched.attributes.iter_mut().for_each(|attribute| attribute.graph = None);
+        for attribute in &mut searched.attributes {
+            attribute.graph = None;
+            // To make it costs more than the one search of them all.
+            attribute.index.take_if(|index| matches!(index, Indexed::Predicates { .. }));
+        }
         searched.of_stream = true;
         let searched = DocumentType { inner: Arc::new(searched) };
         let stored = Inner {

@@ -1,4 +1,4 @@
-//! What `fast-search` adds to the columns of blocks that follow each other.
+//! What `fast-search`, and the type predicate, add to the columns of blocks that follow each other.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -7,7 +7,7 @@ use stead_tensor::Bits;
 
 use crate::columns::Postings;
 use crate::error::StoreError;
-use crate::kind::DocumentType;
+use crate::kind::{DocumentType, Indexed};
 
 /// The rows of a span: so many that a search that finds little looks at few spans, so few that who makes their postings is done in some
 /// milliseconds. [Postings] tell no more than four times as many apart.
@@ -37,7 +37,7 @@ pub(super) struct Span {
 /// in memory wherever the columns lie.
 #[derive(Debug, Clone)]
 struct SpanIndex {
-    is_cased: bool,
+    by: Indexed,
     shared: Arc<Shared>,
     /// The rows that have changed since the postings were begun; nothing where the writer notes none, so that they are those of one
     /// view alone.
@@ -65,7 +65,7 @@ struct Made {
 pub struct Index {
     made: Arc<Made>,
     changed: Bits,
-    is_cased: bool,
+    by: Indexed,
 }
 
 impl Index {
@@ -81,17 +81,17 @@ impl Index {
         &self.changed
     }
 
-    /// Whether texts are told apart by capitals.
+    /// What rows are found by.
     #[must_use]
-    pub fn is_cased(&self) -> bool {
-        self.is_cased
+    pub fn by(&self) -> Indexed {
+        self.by
     }
 }
 
 impl Span {
     /// The span of a number of documents of a type; nothing if they have no indexes.
     pub(super) fn new(kind: &DocumentType, number: usize) -> Option<Span> {
-        let index = |a: &crate::AttributeColumn| Some(SpanIndex::new(a.index?.is_cased, number));
+        let index = |a: &crate::AttributeColumn| Some(SpanIndex::new(a.index?, number));
         let indexes: Vec<Option<SpanIndex>> = kind.attributes().iter().map(index).collect();
         indexes.iter().any(Option::is_some).then_some(Span { indexes })
     }
@@ -110,7 +110,7 @@ impl Span {
     pub(super) fn index(
         &self,
         attribute: usize,
-        make: impl FnOnce(bool) -> Result<Option<Postings>, StoreError>,
+        make: impl FnOnce(Indexed) -> Result<Option<Postings>, StoreError>,
     ) -> Result<Option<Index>, StoreError> {
         match self.indexes.get(attribute) {
             Some(Some(index)) => index.get(make),
@@ -125,8 +125,8 @@ impl Span {
 }
 
 impl SpanIndex {
-    fn new(is_cased: bool, number: usize) -> SpanIndex {
-        SpanIndex { is_cased, shared: Arc::default(), changed: None, place: (number, 0) }
+    fn new(by: Indexed, number: usize) -> SpanIndex {
+        SpanIndex { by, shared: Arc::default(), changed: None, place: (number, 0) }
     }
 
     fn change(&mut self, row: usize) {
@@ -169,12 +169,12 @@ impl SpanIndex {
 
     fn get(
         &self,
-        make: impl FnOnce(bool) -> Result<Option<Postings>, StoreError>,
+        make: impl FnOnce(Indexed) -> Result<Option<Postings>, StoreError>,
     ) -> Result<Option<Index>, StoreError> {
         let Shared { is_wanted, made } = &*self.shared;
         if made.get().is_none() {
             is_wanted.store(true, Ordering::Relaxed);
-            let Some(postings) = make(self.is_cased)? else { return Ok(None) };
+            let Some(postings) = make(self.by)? else { return Ok(None) };
             let unknown = self.changed.clone().unwrap_or_default();
             // Who comes meanwhile makes its own instead of waiting.
             let _ = made.set(Arc::new(Made { postings, unknown }));
@@ -182,7 +182,7 @@ impl SpanIndex {
         let index = |made: &Arc<Made>| {
             let (made, mut changed) = (Arc::clone(made), self.changed.clone().unwrap_or_default());
             changed.or(&made.unknown);
-            Index { made, changed, is_cased: self.is_cased }
+            Index { made, changed, by: self.by }
         };
         Ok(made.get().map(index))
     }

@@ -164,7 +164,7 @@ impl View {
         index::blocks(self.state.shift)
     }
 
-    /// Where the values of an attribute with `fast-search`, by its number, lie in blocks that follow each other: from block
+    /// Where the values of an attribute with `fast-search` or of predicates, by its number, lie in blocks that follow each other: from block
     /// `span * span_blocks` on; rows count from the first of that one. Nothing if there is no such index. It is made by who asks for it
     /// first: nobody waits for another who makes it too.
     ///
@@ -172,14 +172,14 @@ impl View {
     /// [`StoreError::Column`] where a column lies on disk and cannot be read.
     pub fn index(&self, attribute: usize, span: usize) -> Result<Option<Index>, StoreError> {
         let Some(of) = self.state.spans.get(span) else { return Ok(None) };
-        of.index(attribute, |is_cased| {
+        of.index(attribute, |by| {
             let blocks = self.span_blocks();
             let blocks = (span * blocks..(span + 1) * blocks).map_while(|at| self.block(at));
             let columns = blocks.map(|block| block.column(attribute));
             let columns: Option<Vec<Held<'_>>> = columns.collect::<Result<_, _>>()?;
             let columns = columns.unwrap_or_default();
             let columns: Vec<&Column> = columns.iter().map(|column| &**column).collect();
-            Ok(Postings::of(&columns, self.block_rows(), is_cased))
+            Ok(Postings::of(&columns, self.block_rows(), by))
         })
     }
 

@@ -3,7 +3,8 @@
 //! `predicate-search-core/src/main/antlr3/com/yahoo/document/predicate/parser/Predicate.g`).
 //!
 //! A predicate is kept as its text, and evaluated while it is read: for 64 queries at once, each a bit, without a tree and without
-//! allocations but for escaped texts.
+//! allocations but for escaped texts. An index of predicates finds by their features those that may be true for a query,
+//! and has [programs](Evaluator), which are evaluated faster.
 //!
 //! ```
 //! use stead_store::predicate::{Known, check, evaluate};
@@ -28,12 +29,17 @@
 //! assert_eq!(error.to_string(), "17: expected , or ], found the end");
 //! ```
 
+pub(crate) mod features;
+mod hashed;
 mod lexer;
 mod parser;
+mod program;
 
 use std::fmt;
 
-use parser::Parser;
+pub use hashed::Hashed;
+use parser::{Meaning, Parser};
+pub use program::Evaluator;
 
 /// The deepest that parentheses nest. Vespa has no limit but its stack.
 pub const MAX_DEPTH: usize = 64;
@@ -91,7 +97,40 @@ pub fn check(text: &str) -> Result<(), PredicateError> {
 /// # Errors
 /// When the text is no predicate.
 pub fn evaluate(text: &str, known: &impl Known) -> Result<u64, PredicateError> {
-    Parser::evaluate(text, known)
+    Parser::read(text, &mut Evaluation { known })
+}
+
+/// A predicate means the queries for which it is true.
+struct Evaluation<'k, K> {
+    known: &'k K,
+}
+
+impl<K: Known> Meaning for Evaluation<'_, K> {
+    type Part = u64;
+
+    fn constant(&mut self, is: bool) -> u64 {
+        if is { u64::MAX } else { 0 }
+    }
+
+    fn has(&mut self, name: &str, value: &str) -> u64 {
+        self.known.has(name, value)
+    }
+
+    fn within(&mut self, name: &str, from: i64, to: i64) -> u64 {
+        self.known.within(name, from, to)
+    }
+
+    fn and(&mut self, first: u64, second: u64) -> u64 {
+        first & second
+    }
+
+    fn or(&mut self, first: u64, second: u64) -> u64 {
+        first | second
+    }
+
+    fn not(&mut self, part: u64) -> u64 {
+        !part
+    }
 }
 
 #[cfg(test)]

@@ -1,20 +1,62 @@
-//! Predicates are read and evaluated in one go.
+//! Predicates are read without a tree: what they mean is put together in one go.
 
 use std::borrow::Cow;
 
 use super::lexer::{Lexer, Token};
-use super::{Known, MAX_DEPTH, PredicateError};
+use super::{MAX_DEPTH, PredicateError};
+
+/// What the parts of a predicate mean. Of two parts the first was read first.
+pub(super) trait Meaning {
+    /// What a part is.
+    type Part;
+
+    fn constant(&mut self, is: bool) -> Self::Part;
+    fn has(&mut self, name: &str, value: &str) -> Self::Part;
+    fn within(&mut self, name: &str, from: i64, to: i64) -> Self::Part;
+    fn and(&mut self, first: Self::Part, second: Self::Part) -> Self::Part;
+    fn or(&mut self, first: Self::Part, second: Self::Part) -> Self::Part;
+    fn not(&mut self, part: Self::Part) -> Self::Part;
+}
+
+/// Two meanings of the same predicate.
+impl<A: Meaning, B: Meaning> Meaning for (A, B) {
+    type Part = (A::Part, B::Part);
+
+    fn constant(&mut self, is: bool) -> Self::Part {
+        (self.0.constant(is), self.1.constant(is))
+    }
+
+    fn has(&mut self, name: &str, value: &str) -> Self::Part {
+        (self.0.has(name, value), self.1.has(name, value))
+    }
+
+    fn within(&mut self, name: &str, from: i64, to: i64) -> Self::Part {
+        (self.0.within(name, from, to), self.1.within(name, from, to))
+    }
+
+    fn and(&mut self, first: Self::Part, second: Self::Part) -> Self::Part {
+        (self.0.and(first.0, second.0), self.1.and(first.1, second.1))
+    }
+
+    fn or(&mut self, first: Self::Part, second: Self::Part) -> Self::Part {
+        (self.0.or(first.0, second.0), self.1.or(first.1, second.1))
+    }
+
+    fn not(&mut self, part: Self::Part) -> Self::Part {
+        (self.0.not(part.0), self.1.not(part.1))
+    }
+}
 
 /// A predicate that is being read.
-pub(super) struct Parser<'t, 'k, K> {
+pub(super) struct Parser<'t, 'm, M> {
     lexer: Lexer<'t>,
-    known: &'k K,
+    meaning: &'m mut M,
     depth: usize,
 }
 
-impl<'t, K: Known> Parser<'t, '_, K> {
-    pub(super) fn evaluate(text: &'t str, known: &K) -> Result<u64, PredicateError> {
-        let mut parser = Parser { lexer: Lexer::new(text)?, known, depth: 0 };
+impl<'t, M: Meaning> Parser<'t, '_, M> {
+    pub(super) fn read(text: &'t str, meaning: &mut M) -> Result<M::Part, PredicateError> {
+        let mut parser = Parser { lexer: Lexer::new(text)?, meaning, depth: 0 };
         let found = parser.or()?;
         match parser.lexer.token {
             Token::End => Ok(found),
@@ -22,24 +64,26 @@ impl<'t, K: Known> Parser<'t, '_, K> {
         }
     }
 
-    fn or(&mut self) -> Result<u64, PredicateError> {
+    fn or(&mut self) -> Result<M::Part, PredicateError> {
         let mut found = self.and()?;
         while self.lexer.take_word("or")? {
-            found |= self.and()?;
+            let next = self.and()?;
+            found = self.meaning.or(found, next);
         }
         Ok(found)
     }
 
-    fn and(&mut self) -> Result<u64, PredicateError> {
+    fn and(&mut self) -> Result<M::Part, PredicateError> {
         let mut found = self.one()?;
         while self.lexer.take_word("and")? {
-            found &= self.one()?;
+            let next = self.one()?;
+            found = self.meaning.and(found, next);
         }
         Ok(found)
     }
 
     /// A condition or parentheses, with `not` before it or without.
-    fn one(&mut self) -> Result<u64, PredicateError> {
+    fn one(&mut self) -> Result<M::Part, PredicateError> {
         let is_word = self.lexer.is_word("not");
         if !is_word {
             return match self.lexer.take_sign("(")? {
@@ -52,13 +96,14 @@ impl<'t, K: Known> Parser<'t, '_, K> {
         if self.lexer.is_word("in") || self.lexer.is_word("not") {
             return self.condition(&word);
         }
-        Ok(!match self.lexer.take_sign("(")? {
+        let found = match self.lexer.take_sign("(")? {
             true => self.parenthesis()?,
             false => self.named()?,
-        })
+        };
+        Ok(self.meaning.not(found))
     }
 
-    fn parenthesis(&mut self) -> Result<u64, PredicateError> {
+    fn parenthesis(&mut self) -> Result<M::Part, PredicateError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(self.lexer.fault(format!("more than {MAX_DEPTH} levels of nesting")));
@@ -72,12 +117,12 @@ impl<'t, K: Known> Parser<'t, '_, K> {
     }
 
     /// A truth value, or a condition that begins with the name of an attribute.
-    fn named(&mut self) -> Result<u64, PredicateError> {
+    fn named(&mut self) -> Result<M::Part, PredicateError> {
         let (is_true, is_false) = (self.lexer.is_word("true"), self.lexer.is_word("false"));
         let name = self.name()?;
         match self.lexer.is_word("in") || self.lexer.is_word("not") {
-            false if is_true => Ok(u64::MAX),
-            false if is_false => Ok(0),
+            false if is_true => Ok(self.meaning.constant(true)),
+            false if is_false => Ok(self.meaning.constant(false)),
             _ => self.condition(&name),
         }
     }
@@ -94,7 +139,7 @@ impl<'t, K: Known> Parser<'t, '_, K> {
     }
 
     /// What is behind the name of an attribute.
-    fn condition(&mut self, name: &str) -> Result<u64, PredicateError> {
+    fn condition(&mut self, name: &str) -> Result<M::Part, PredicateError> {
         let is_not = self.lexer.take_word("not")?;
         if !self.lexer.take_word("in")? {
             return Err(self.lexer.unexpected(if is_not { "in" } else { "in or not in" }));
@@ -103,14 +148,14 @@ impl<'t, K: Known> Parser<'t, '_, K> {
             true => self.list(name)?,
             false => {
                 let value = self.value()?;
-                self.known.has(name, &value)
+                self.meaning.has(name, &value)
             }
         };
-        Ok(if is_not { !found } else { found })
+        Ok(if is_not { self.meaning.not(found) } else { found })
     }
 
     /// `value, ...]` or `from..to]`
-    fn list(&mut self, name: &str) -> Result<u64, PredicateError> {
+    fn list(&mut self, name: &str) -> Result<M::Part, PredicateError> {
         if self.lexer.take_sign("..")? {
             return self.range(name, i64::MIN);
         }
@@ -125,7 +170,7 @@ impl<'t, K: Known> Parser<'t, '_, K> {
             })?;
             return self.range(name, from);
         }
-        let mut found = self.known.has(name, &first);
+        let mut found = self.meaning.has(name, &first);
         loop {
             if self.lexer.take_sign("]")? {
                 return Ok(found);
@@ -134,12 +179,13 @@ impl<'t, K: Known> Parser<'t, '_, K> {
                 return Err(self.lexer.unexpected(", or ]"));
             }
             let value = self.value()?;
-            found |= self.known.has(name, &value);
+            let next = self.meaning.has(name, &value);
+            found = self.meaning.or(found, next);
         }
     }
 
     /// What is behind `..`
-    fn range(&mut self, name: &str, from: i64) -> Result<u64, PredicateError> {
+    fn range(&mut self, name: &str, from: i64) -> Result<M::Part, PredicateError> {
         let to = match self.lexer.token {
             Token::Word(word) => match word.parse() {
                 Ok(to) => {
@@ -154,7 +200,7 @@ impl<'t, K: Known> Parser<'t, '_, K> {
             return Err(self.lexer.fault(format!("the range from {from} to {to} is empty")));
         }
         match self.lexer.take_sign("]")? {
-            true => Ok(self.known.within(name, from, to)),
+            true => Ok(self.meaning.within(name, from, to)),
             false => Err(self.lexer.unexpected("]")),
         }
     }

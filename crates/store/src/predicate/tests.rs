@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Known, check, evaluate};
+use super::features::Features;
+use super::{Evaluator, Hashed, Known, check, evaluate};
 
 /// Attributes of a query, each in all 64.
 #[derive(Default)]
@@ -186,4 +187,67 @@ fn predicates_of_chance_are_what_they_are_made_to_be() {
         let found = evaluate(&text, &asked).unwrap_or_else(|e| panic!("seed {seed}: {text}: {e}"));
         assert_eq!(found, if is { u64::MAX } else { 0 }, "seed {seed}: {text}");
     }
+}
+
+#[test]
+fn programs_are_what_texts_are_and_who_they_are_true_of_has_one_of_their_features() {
+    let (mut few, mut true_of, mut evaluator) = (0, 0, Evaluator::default());
+    for seed in 1..=3000_u64 {
+        let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut asked = query(&[("a", "1"), ("b", "2"), ("b", "3")], &[]);
+        asked.numbers = [("a", 3), ("c", -2)].map(|(name, n)| (name.to_owned(), n)).into();
+        let pairs = asked.values.iter().flat_map(|(name, values)| {
+            values.iter().map(|value| (name.as_str(), value.as_str(), u64::MAX))
+        });
+        let numbers = asked.numbers.iter().map(|(name, n)| (name.as_str(), *n, u64::MAX));
+        let hashed = Hashed::new(pairs, numbers);
+        let predicates: Vec<String> = (0..4).map(|_| chance.predicate(&asked, 3).0).collect();
+        let mut features = Features::new((-4, 5));
+        let programs: Vec<Vec<u8>> =
+            predicates.iter().map(|text| features.count(text).unwrap()).collect();
+        let found: Vec<Vec<u32>> =
+            predicates.iter().map(|text| features.of(text).to_vec()).collect();
+        let has = hashed.features(features.levels());
+        for ((text, program), needs) in predicates.iter().zip(programs).zip(found) {
+            let is = evaluate(text, &asked).unwrap();
+            assert_eq!(evaluator.run(&program, &hashed), Some(is), "seed {seed}: {text}");
+            let is_found = needs.iter().any(|feature| has.contains(feature));
+            assert!(is_found || is == 0, "seed {seed}: {text}");
+            few += u64::from(!is_found);
+            true_of += u64::from(is != 0);
+        }
+    }
+    assert!(few > 1000 && true_of > 1000, "{few} {true_of}");
+}
+
+#[test]
+fn programs_are_of_the_queries_that_know_it() {
+    let hashed = Hashed::new(
+        [("a", "x", 1), ("a", "x", 2), ("a", "y", 4), ("b", "x", 8)].into_iter(),
+        [("a", 1, 1), ("a", 5, 2), ("a", 5, 4), ("b", 3, 8)].into_iter(),
+    );
+    let (mut features, mut evaluator) = (Features::new((i64::MIN, i64::MAX)), Evaluator::default());
+    for (predicate, expected) in [
+        ("a in [x]", 3),
+        ("a in [x, y, z]", 7),
+        ("a in [2..]", 6),
+        ("a in [..4] or b in [3..3]", 9),
+        ("a not in [x]", !3),
+        ("not (a in [x] and a in [2..])", !2),
+        ("true and not false", u64::MAX),
+    ] {
+        let program = features.count(predicate).unwrap();
+        assert_eq!(evaluator.run(&program, &hashed), Some(expected), "{predicate}");
+        // Bytes that are no program are told or something, and no more.
+        for end in 0..program.len() {
+            let _ = evaluator.run(&program[..end], &hashed);
+        }
+        assert_eq!(evaluator.run(&[3 | 16], &hashed), None);
+    }
+    // As deep as parentheses nest, with what waits on each level.
+    let nested = "a in [y] or a in [x] and (".repeat(64) + "a in [y]" + &")".repeat(64);
+    let program = features.count(&nested).unwrap();
+    assert_eq!(evaluator.run(&program, &hashed), Some(4));
+    let long: Vec<String> = (0..4000).map(|n| n.to_string()).collect();
+    assert_eq!(features.count(&format!("a in [{}]", long.join(","))), None);
 }

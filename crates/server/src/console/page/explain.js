@@ -37,8 +37,9 @@ function indented(text, depth) {
 
 function how(part) {
   const indexed = part.indexed_blocks ? `, an index in ${count(part.indexed_blocks, "block", "blocks")}` : "";
+  const read = part.looked_at ? `, which left ${count(part.looked_at, "document", "documents")} to look at` : "";
   const searched = part.search_nanoseconds ? `, searched before in ${seconds(part.search_nanoseconds / 1e9)}` : "";
-  return `${part.cost}${indexed}${searched}`;
+  return `${part.cost}${indexed}${read}${searched}`;
 }
 
 function stage(of) {

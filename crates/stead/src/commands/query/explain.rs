@@ -33,12 +33,14 @@ pub fn text(trace: &Json) -> String {
 /// A part of a query and those within it. JSON nests no deeper than its reader lets it.
 fn part(json: &Json, depth: usize, out: &mut String) {
     let micros = json["nanoseconds"].as_f64().unwrap_or(0.0) / 1e3;
+    let left = json["looked_at"].as_u64();
+    let left = left.map_or(String::new(), |n| format!(", an index left {n} to look at"));
     let searched = json["search_nanoseconds"].as_f64();
     let before =
         searched.map_or(String::new(), |n| format!(", searched before in {:.1} us", n / 1e3));
     let _ = writeln!(
         out,
-        "{}{}: {} of {} rows, {micros:.1} us ({}{before})",
+        "{}{}: {} of {} rows, {micros:.1} us ({}{left}{before})",
         "  ".repeat(depth),
         json["what"].as_str().unwrap_or_default(),
         json["found"],
@@ -60,7 +62,8 @@ mod tests {
     fn parts_stand_below_what_they_are_in() {
         let leaf = json!({"what": "year > 5", "cost": "numbers", "among": 9, "found": 3, "nanoseconds": 500.0});
         let near = json!({"what": "near", "cost": "index", "among": 3, "found": 2, "nanoseconds": 100.0, "search_nanoseconds": 7500.0});
-        let whole = json!({"what": "and", "cost": "numbers", "among": 9, "found": 3, "nanoseconds": 1500.0, "parts": [leaf, near]});
+        let read = json!({"what": "target", "cost": "steps", "among": 3, "found": 1, "nanoseconds": 300.0, "looked_at": 2});
+        let whole = json!({"what": "and", "cost": "numbers", "among": 9, "found": 3, "nanoseconds": 1500.0, "parts": [leaf, near, read]});
         let trace = json!({"children": [{"message": "hello"},
             {"message": {"schema": "d", "profile": "p", "matching": whole, "ranking": null}}]});
         let expected = "hello
@@ -68,6 +71,7 @@ matching d:
   and: 3 of 9 rows, 1.5 us (numbers)
     year > 5: 3 of 9 rows, 0.5 us (numbers)
     near: 2 of 3 rows, 0.1 us (index, searched before in 7.5 us)
+    target: 1 of 3 rows, 0.3 us (steps, an index left 2 to look at)
 ranking by p:
   nothing: hits are ordered by attributes
 ";
