@@ -40,18 +40,38 @@ struct Document {
     t: i64,
 }
 
-/// Of documents in their order, the first so many of which no group has more than its share, until there are enough groups.
-fn diverse(order: &[usize], list: &[Document], count: usize, groups: usize) -> Vec<usize> {
-    let share = (count / groups).max(1);
+/// What a request says of groups.
+#[derive(Clone, Copy)]
+struct Groups {
+    least: usize,
+    factor: f64,
+    is_strict: bool,
+}
+
+/// Of documents in their order, the first so many of which no group has more than its share, until there are so many groups; if it is
+/// strict those that are known then keep to it.
+fn diverse(
+    order: &[usize],
+    list: &[Document],
+    count: usize,
+    (groups, enough): (Groups, usize),
+) -> Vec<usize> {
+    let share = (count / groups.least).max(1);
     let mut taken = Vec::new();
     let mut seen: HashMap<&str, usize> = HashMap::new();
     for at in order {
-        let is_enough = seen.len() >= groups;
-        let of_group = seen.entry(list[*at].g).or_default();
-        if taken.len() < count && (is_enough || *of_group < share) {
-            *of_group += 1;
-            taken.push(*at);
+        let group = list[*at].g;
+        let is_free = match seen.len() < enough {
+            true => false,
+            false => !groups.is_strict || !seen.contains_key(group),
+        };
+        if taken.len() == count || !is_free && *seen.entry(group).or_default() == share {
+            continue;
         }
+        if !is_free {
+            *seen.entry(group).or_default() += 1;
+        }
+        taken.push(*at);
     }
     taken
 }
@@ -84,8 +104,13 @@ fn limits_keep_what_looking_at_all_documents_keeps() {
             let mut body =
                 json!({"yql": format!("select * from d where s >= {least}"), "hits": 100});
             let mut kept = matches.clone();
+            let is_second = chance.below(2) == 0;
+            // What the profile says, if it is the second.
+            let mut again_by = Groups { least: 3, factor: 10.0, is_strict: false };
             if chance.below(3) > 0 {
                 let (most, groups) = (1 + chance.below(12), chance.below(5));
+                let coverage = [0.0, 0.1, 0.5, 0.9, 1.0, 1.0][chance.below(6)];
+                body["ranking.matchPhase.maxFilterCoverage"] = json!(coverage);
                 let is_ascending = chance.below(2) == 0;
                 body["ranking.matchPhase.attribute"] = json!("a");
                 body["ranking.matchPhase.maxHits"] = json!(most);
@@ -98,23 +123,36 @@ fn limits_keep_what_looking_at_all_documents_keeps() {
                     (Some(a), false) => -a,
                 };
                 order.sort_by_key(|at| (key(at), *at));
-                if matches.len() > most {
+                let said = Groups {
+                    least: groups,
+                    factor: [0.0, 0.5, 1.0, 1.5, 10.0][chance.below(5)],
+                    is_strict: chance.below(2) == 0,
+                };
+                if (most as f64) < (matches.len() as f64 * coverage).floor() {
                     limited += 1;
-                    kept = match groups {
-                        0 => order.iter().copied().take(most).collect(),
-                        groups => diverse(&order, &list, most, groups),
+                    let by = if groups > 0 { said } else { again_by };
+                    let share = most / by.least;
+                    kept = match share.max(1) < most && (groups > 0 || is_second) {
+                        false => order.iter().copied().take(most).collect(),
+                        true => {
+                            let enough = by.factor * most as f64 / share.max(1) as f64;
+                            diverse(&order, &list, most, (by, enough.floor() as usize))
+                        }
                     };
                 }
                 if groups > 0 {
+                    again_by = said;
+                    let strategy = if said.is_strict { "strict" } else { "loose" };
                     body["ranking.matchPhase.diversity.attribute"] = json!("g");
                     body["ranking.matchPhase.diversity.minGroups"] = json!(groups);
+                    body["ranking.matchPhase.diversity.cutoffFactor"] = json!(said.factor);
+                    body["ranking.matchPhase.diversity.cutoffStrategy"] = json!(strategy);
                 }
             }
-            let is_second = chance.below(2) == 0;
             let mut expected = kept;
             expected.sort_by_key(|at| (-list[*at].s, *at));
             let mut again = match is_second {
-                true => diverse(&expected, &list, 8, 3),
+                true => diverse(&expected, &list, 8, (again_by, again_by.least)),
                 false => Vec::new(),
             };
             ranked_again += usize::from(is_second && again.len() < expected.len());

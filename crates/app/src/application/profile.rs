@@ -147,7 +147,7 @@ pub struct MatchPhase {
     pub max_hits: Option<i64>,
     /// The hits that are enough, on all nodes together.
     pub total_max_hits: Option<i64>,
-    /// The largest part of the documents that the limit may match.
+    /// All matches are ranked unless the limit is less than this part of them.
     pub max_filter_coverage: Option<f64>,
 }
 
@@ -158,7 +158,7 @@ pub struct Diversity {
     pub attribute: Name,
     /// How many different values there should be.
     pub min_groups: Option<i64>,
-    /// How strictly.
+    /// How many times as many `match-phase` looks at before it takes what comes.
     pub cutoff_factor: Option<f64>,
     /// `strict` or `loose`
     pub cutoff_strategy: Option<String>,

@@ -10,9 +10,9 @@ use stead_expr::{Compiled, Rate, TensorType};
 use stead_store::DocumentType;
 
 use super::common::common;
-use super::diversity::DiversityPlan;
+use super::diversity::{CUTOFF_FACTOR, Diversity};
 use super::error::RankError;
-use super::limit::MatchLimit;
+use super::limit::{MAX_FILTER_COVERAGE, MatchLimit};
 use super::models::ModelPlan;
 use super::plan::{Expression, InputPlan, Node, PhasePlan, RankPlan, Source};
 use crate::features::{Note, listed};
@@ -120,16 +120,24 @@ fn without_effect(profile: &RankProfile) -> Vec<&'static str> {
 fn match_limit(profile: &RankProfile) -> Option<MatchLimit> {
     let phase = profile.match_phase.as_ref()?;
     let most = phase.total_max_hits.or(phase.max_hits)?;
-    let diversity = profile.diversity.as_ref().map(|d| {
-        let groups = usize::try_from(d.min_groups.unwrap_or(0)).unwrap_or(0);
-        let is_strict = d.cutoff_strategy.as_deref() == Some("strict");
-        (d.attribute.value.clone(), groups, is_strict)
-    });
     Some(MatchLimit {
         attribute: phase.attribute.value.clone(),
         is_ascending: phase.ascending,
         max_hits: usize::try_from(most).ok()?,
-        diversity,
+        max_filter_coverage: phase.max_filter_coverage.unwrap_or(MAX_FILTER_COVERAGE),
+        // The plan has it beside.
+        diversity: None,
+    })
+}
+
+/// What a profile says of groups.
+fn diversity(profile: &RankProfile) -> Option<Diversity> {
+    let said = profile.diversity.as_ref()?;
+    Some(Diversity {
+        attribute: said.attribute.value.clone(),
+        min_groups: usize::try_from(said.min_groups.unwrap_or(0)).unwrap_or(0),
+        cutoff_factor: said.cutoff_factor.unwrap_or(CUTOFF_FACTOR),
+        is_strict: said.cutoff_strategy.as_deref() == Some("strict"),
     })
 }
 
@@ -184,27 +192,10 @@ impl Builder<'_> {
         let match_features = self.features("match-features", &typed.match_features)?;
         let summary_features = self.features("summary-features", &typed.summary_features)?;
         let rank_features = self.features("rank-features", &typed.rank_features)?;
-        let diversity = match &profile.diversity {
-            Some(diversity) => {
-                let attribute = format!("attribute({})", diversity.attribute.value);
-                let groups = usize::try_from(diversity.min_groups.unwrap_or(0)).unwrap_or(0);
-                let is_strict = diversity.cutoff_strategy.as_deref() == Some("strict");
-                Some(DiversityPlan { expression: self.expression(&attribute)?, groups, is_strict })
-            }
-            None => None,
-        };
         let global = &typed.global_phase;
         let global = self.later_phase("global-phase", global, &profile.global_phase)?;
         let plan = self.plan_of(first);
-        Ok(RankPlan {
-            second,
-            global,
-            match_features,
-            summary_features,
-            rank_features,
-            diversity: diversity.filter(|d| d.groups > 0),
-            ..plan
-        })
+        Ok(RankPlan { second, global, match_features, summary_features, rank_features, ..plan })
     }
 
     /// What was planned, with a first phase and without lists of features.
@@ -223,7 +214,7 @@ impl Builder<'_> {
             summary_features: Vec::new(),
             rank_features: Vec::new(),
             listed: None,
-            diversity: None,
+            diversity: diversity(profile),
             match_limit: match_limit(profile),
             threads: setting(profile, "num-threads-per-search"),
             min_hits_per_thread: setting(profile, "min-hits-per-thread"),

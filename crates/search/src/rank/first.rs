@@ -73,7 +73,8 @@ impl Ranking<'_> {
         let keep = self.query.keep_rank_count.unwrap_or(plan.first.count).max(self.rerank_count());
         // Those behind, whose scores are all the same, are only needed where so many are wanted or groups are sought among them.
         let global = plan.global.as_ref().map_or(0, |phase| self.global_count(phase));
-        let are_wanted = keep < count.max(global) || plan.diversity.is_some();
+        let are_wanted = keep < count.max(global)
+            || plan.second.is_some() && plan.diversity(self.query).is_some();
         let mut scored = Scored::new(if are_wanted { usize::MAX } else { keep });
         let blocks: Vec<usize> = (0..self.view.blocks().count()).collect();
         // What is known of the query after the first block, the other threads need not find out.

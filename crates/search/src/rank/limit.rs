@@ -2,16 +2,19 @@
 //! (Vespa, documentation, `reference/schemas/schemas.html#match-phase`).
 //!
 //! Vespa looks for an attribute's range with about as many matches. Here all matches are found, and the best by the attribute are kept:
-//! exactly as many as the limit says.
+//! exactly as many as the limit says. When that is worth it is Vespa's rule (`match_phase_limiter.cpp`), but for what is about speed
+//! alone: it takes at least 128 documents, and lets searches be that less than 0.2 % of the documents match.
 
-use stead_expr::Numbers;
-use stead_store::{AttributeView, Column, Cursor, View};
+use stead_store::View;
 
-use super::diversity::{DiversityPlan, pick};
+use super::diversity::{Diversity, DiversityOverride, attribute, number, pick};
 use super::error::RankError;
 use super::plan::RankPlan;
 use super::query::RankQuery;
 use crate::matching::{Matches, RowSet};
+
+/// The part of the matches that is kept at most where nothing is said.
+pub(super) const MAX_FILTER_COVERAGE: f64 = 0.2;
 
 /// What a profile or a query says of the matches that are ranked.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -22,8 +25,10 @@ pub struct MatchLimit {
     pub is_ascending: bool,
     /// How many are enough.
     pub max_hits: usize,
-    /// The attribute that tells groups apart, how many of these there should be, and whether each keeps to its share.
-    pub diversity: Option<(String, usize, bool)>,
+    /// All are ranked unless those that are enough are less than this part of them.
+    pub max_filter_coverage: f64,
+    /// Which of them are not too much alike.
+    pub diversity: Option<Diversity>,
 }
 
 /// The same in a query, where it says other than the profile.
@@ -35,10 +40,10 @@ pub struct LimitOverride {
     pub is_ascending: Option<bool>,
     /// `ranking.matchPhase.maxHits` or `totalMaxHits`
     pub max_hits: Option<usize>,
-    /// `ranking.matchPhase.diversity.attribute`
-    pub diversity: Option<String>,
-    /// `ranking.matchPhase.diversity.minGroups`
-    pub min_groups: Option<usize>,
+    /// `ranking.matchPhase.maxFilterCoverage`
+    pub max_filter_coverage: Option<f64>,
+    /// `ranking.matchPhase.diversity`
+    pub diversity: DiversityOverride,
 }
 
 impl RankPlan {
@@ -48,21 +53,28 @@ impl RankPlan {
         let attribute = said.attribute.clone().or(own.map(|o| o.attribute.clone()))?;
         let max_hits = said.max_hits.or(own.map(|o| o.max_hits)).filter(|most| *most > 0)?;
         let is_ascending = said.is_ascending.or(own.map(|o| o.is_ascending)).unwrap_or(false);
-        let known = own.and_then(|o| o.diversity.clone());
-        let (of, groups, is_strict) = known.unwrap_or_default();
-        let (of, groups) =
-            (said.diversity.clone().unwrap_or(of), said.min_groups.unwrap_or(groups));
-        let diversity = (!of.is_empty() && groups > 0).then_some((of, groups, is_strict));
-        Some(MatchLimit { attribute, is_ascending, max_hits, diversity })
+        let part = said.max_filter_coverage.or(own.map(|o| o.max_filter_coverage));
+        Some(MatchLimit {
+            attribute,
+            is_ascending,
+            max_hits,
+            max_filter_coverage: part.unwrap_or(MAX_FILTER_COVERAGE),
+            diversity: self.diversity(query),
+        })
     }
 }
 
 impl MatchLimit {
+    /// Whether so many matches are too many.
+    fn is_exceeded(&self, total: usize) -> bool {
+        self.max_hits < total.min((total as f64 * self.max_filter_coverage) as usize)
+    }
+
     /// Keeps the best matches, as many as are enough; tells how many there are then. Those without a value are the last.
     pub(crate) fn choose(&self, view: &View, matches: &mut Matches) -> Result<usize, RankError> {
         let total = matches.count();
-        let values = attribute(view, &self.attribute)?;
-        if total <= self.max_hits {
+        let values = attribute(view, "match-phase", &self.attribute)?;
+        if !self.is_exceeded(total) {
             return Ok(total);
         }
         let blocks = matches.segments.iter().enumerate();
@@ -73,21 +85,17 @@ impl MatchLimit {
             .map(|lid| Ok((sign * number(&mut values, lid)?.unwrap_or(f64::NAN), lid)))
             .collect::<Result<_, RankError>>()?;
         all.sort_by(|a, b| super::hits::descending(a.0, b.0).then(a.1.cmp(&b.1)));
-        if let Some((of, groups, is_strict)) = &self.diversity {
-            let of = attribute(view, of)?;
-            let mut of = of.cursor_over(all.iter().map(|(_, lid)| *lid));
-            let groups_of =
-                all.iter().map(|(_, lid)| Ok(number(&mut of, *lid)?.unwrap_or(f64::NAN)));
-            let groups_of = groups_of.collect::<Result<Vec<f64>, RankError>>()?;
-            let plan = DiversityPlan { expression: 0, groups: *groups, is_strict: *is_strict };
-            let places = pick(&groups_of, self.max_hits, &plan).places;
-            all = places.into_iter().filter_map(|at| all.get(at).copied()).collect();
+        let mut all: Vec<u32> = all.into_iter().map(|(_, lid)| lid).collect();
+        let shares = self.diversity.as_ref().and_then(|d| Some((d, d.of_matches(self.max_hits)?)));
+        if let Some((diversity, shares)) = shares {
+            let picked = pick(&diversity.groups(view, &all)?, self.max_hits, shares);
+            all = picked.places.into_iter().filter_map(|at| all.get(at).copied()).collect();
         }
         all.truncate(self.max_hits);
         for rows in &mut matches.segments {
             *rows = RowSet::none(rows.rows());
         }
-        for (_, lid) in &all {
+        for lid in &all {
             let (block, row) = view.split(*lid);
             if let Some(rows) = matches.segments.get_mut(block) {
                 rows.insert(row);
@@ -97,16 +105,23 @@ impl MatchLimit {
     }
 }
 
-fn attribute<'v>(view: &'v View, name: &str) -> Result<AttributeView<'v>, RankError> {
-    let found = view.attribute(name);
-    found.ok_or_else(|| RankError::Query(format!("match-phase: there is no attribute {name}")))
-}
+#[cfg(test)]
+mod tests {
+    use super::MatchLimit;
 
-/// The value of a document as a number, of a text its hash.
-fn number(values: &mut Cursor<'_>, lid: u32) -> Result<Option<f64>, RankError> {
-    Ok(match values.at(lid)? {
-        Some((Column::Numbers(numbers), row)) => numbers.get(row),
-        Some((Column::Texts(texts), row)) => Numbers::F64(texts.hashes()).get(row),
-        _ => None,
-    })
+    #[test]
+    fn all_are_ranked_unless_the_limit_leaves_a_small_part() {
+        for (label, max_hits, max_filter_coverage, total, expected) in [
+            ("a fifth of them", 20, 0.2, 100, false),
+            ("less than a fifth", 19, 0.2, 100, true),
+            ("all but one", 99, 1.0, 100, true),
+            ("all", 100, 1.0, 100, false),
+            ("a part above 1", 100, 2.0, 100, false),
+            ("never", 1, 0.0, 1_000_000, false),
+            ("below 0", 1, -1.0, 1_000_000, false),
+        ] {
+            let limit = MatchLimit { max_hits, max_filter_coverage, ..MatchLimit::default() };
+            assert_eq!(limit.is_exceeded(total), expected, "{label}");
+        }
+    }
 }

@@ -25,6 +25,7 @@ mod ranking;
 mod sources;
 mod values;
 
+pub use diversity::{Diversity, DiversityOverride};
 pub use error::RankError;
 pub use explain::{Computation, Explained, Stage};
 pub use hits::RankedHit;

@@ -15,11 +15,9 @@ impl RankPlan {
             Taken::Field(name) => Some(name.as_str()),
             Taken::Node(_) | Taken::Text(_) => None,
         });
-        let limit = self.match_limit(query);
-        let mut limited = limit.iter().flat_map(|limit| {
-            let diversity = limit.diversity.as_ref().map(|(attribute, ..)| attribute.as_str());
-            [Some(limit.attribute.as_str()), diversity].into_iter().flatten()
-        });
+        let limit = self.match_limit(query).map(|limit| limit.attribute);
+        let diversity = self.diversity(query).map(|diversity| diversity.attribute);
+        let mut limited = limit.iter().chain(&diversity).map(String::as_str);
         self.nodes.iter().any(|node| is_named(&node.name))
             || taken.any(is_named)
             || limited.any(is_named)

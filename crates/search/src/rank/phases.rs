@@ -8,7 +8,7 @@ use stead_expr::{Attribute, Value};
 use stead_store::View;
 
 use super::best::Hits;
-use super::diversity::{DiversityPlan, pick};
+use super::diversity::{Diversity, pick};
 use super::error::RankError;
 use super::explain::Explained;
 use super::hits::{Hit, RankedHit, rescale, sort, sort_first};
@@ -184,11 +184,11 @@ impl Ranking<'_> {
         let mut dropped = None;
         // Hits that diversity passes over count as ranks.
         let mut ranks: Vec<f64> = (1..=count).map(|rank| rank as f64).collect();
-        match &self.plan.diversity {
+        match self.plan.diversity(self.query) {
             Some(diversity) => {
                 sort(&mut hits.kept);
                 // The share of a group is one of all that may be ranked again, however few there are.
-                (ranks, dropped) = self.diverse(diversity, self.rerank_count(), &mut hits.kept)?;
+                (ranks, dropped) = self.diverse(&diversity, self.rerank_count(), &mut hits.kept)?;
                 count = ranks.len();
             }
             None => sort_first(&mut hits.kept, count),
@@ -242,14 +242,13 @@ impl Ranking<'_> {
     /// Puts hits of different groups first; tells the ranks of these, and the best score of those that were passed over.
     fn diverse(
         &self,
-        diversity: &DiversityPlan,
+        diversity: &Diversity,
         count: usize,
         hits: &mut [Hit],
     ) -> Result<(Vec<f64>, Option<f64>), RankError> {
         let places: Vec<u32> = hits.iter().map(|hit| hit.document).collect();
-        let groups = self.evaluate(diversity.expression, &Frame::new(Rows::List(&places)))?;
-        let Computed::Numbers(groups) = groups else { return Ok((Vec::new(), None)) };
-        let picked = pick(&groups, count, diversity);
+        let groups = diversity.groups(self.view, &places)?;
+        let picked = pick(&groups, count, diversity.of_hits(count));
         let dropped = picked.first_dropped.and_then(|at| hits.get(at)).map(|hit| hit.score);
         let mut is_picked = vec![false; hits.len()];
         picked.places.iter().for_each(|at| is_picked[*at] = true);

@@ -10,7 +10,7 @@ use stead_expr::{Compiled, TensorType, Value};
 use stead_store::DocumentType;
 
 use super::builder;
-use super::diversity::DiversityPlan;
+use super::diversity::Diversity;
 use super::error::RankError;
 use super::limit::MatchLimit;
 use super::models::ModelPlan;
@@ -36,7 +36,7 @@ pub struct RankPlan {
     pub(super) rank_features: Vec<(String, usize)>,
     /// The features that searches list beside these, as a plan of nothing else: all other queries would carry their values about.
     pub(super) listed: Option<Box<RankPlan>>,
-    pub(super) diversity: Option<DiversityPlan>,
+    pub(super) diversity: Option<Diversity>,
     pub(super) match_limit: Option<MatchLimit>,
     /// `num-threads-per-search`
     pub(super) threads: Option<usize>,

@@ -14,7 +14,7 @@ use crate::yql::{self, Neighbor};
 /// The deepest that parameters nest: `ranking.features.query(x)` has three levels.
 const MAX_DEPTH: usize = 8;
 
-/// What is about finding documents: all that are given are ranked.
+/// What is about finding documents: all that are given are ranked. The second phase has to do with diversity too.
 const OF_MATCHING: [&str; 2] = ["ranking.matchPhase.", "ranking.matching."];
 
 impl RankQuery {
@@ -101,7 +101,9 @@ impl Said {
                     self.unread.push(name.to_owned());
                 }
             }
-            of if OF_MATCHING.iter().any(|group| of.starts_with(group)) => {
+            of if OF_MATCHING.iter().any(|group| of.starts_with(group))
+                && !of.starts_with("ranking.matchPhase.diversity.") =>
+            {
                 self.unread.push(name.to_owned());
             }
             _ => self.values.set(name, text),

@@ -16,7 +16,7 @@ use super::values::Values;
 use crate::grouping::GroupingRequest;
 use crate::matching::GraphTime;
 use crate::query::{ElementGaps, SearchError, StopWords, TuningChoice};
-use crate::rank::{Freshness, LimitOverride, PhaseOverride, RankQuery};
+use crate::rank::{DiversityOverride, Freshness, LimitOverride, PhaseOverride, RankQuery};
 use crate::select;
 
 /// The longest that a search may take.
@@ -415,8 +415,15 @@ impl<'r> Read<'r> {
                     None => self.count("ranking.matchPhase.maxHits")?,
                     most => most,
                 },
-                diversity: self.text("ranking.matchPhase.diversity.attribute"),
-                min_groups: self.count("ranking.matchPhase.diversity.minGroups")?,
+                max_filter_coverage: self.part("ranking.matchPhase.maxFilterCoverage")?,
+                diversity: DiversityOverride {
+                    attribute: self.text("ranking.matchPhase.diversity.attribute"),
+                    min_groups: self.count("ranking.matchPhase.diversity.minGroups")?,
+                    cutoff_factor: self.number("ranking.matchPhase.diversity.cutoffFactor")?,
+                    is_strict: self
+                        .text("ranking.matchPhase.diversity.cutoffStrategy")
+                        .map(|text| text == "strict"),
+                },
             },
             threads: self.count("ranking.matching.numThreadsPerSearch")?,
             min_hits_per_thread: self.count("ranking.matching.minHitsPerThread")?,

@@ -267,10 +267,18 @@ fn diversity(element: &Element, report: &mut Report) -> Option<Diversity> {
         report.error(&element.place, "diversity must have an attribute");
         return None;
     };
+    let min_groups = one(body, "min-groups", report).and_then(Element::integer);
+    if min_groups.is_none_or(|n| n < 1) {
+        report.error(&element.place, "diversity must have min-groups above 0");
+    }
+    let cutoff_factor = one(body, "cutoff-factor", report).and_then(Element::number);
+    if cutoff_factor.is_some_and(|factor| factor < 1.0) {
+        report.error(&element.place, "the cutoff-factor of diversity must be at least 1");
+    }
     Some(Diversity {
         attribute,
-        min_groups: one(body, "min-groups", report).and_then(Element::integer),
-        cutoff_factor: one(body, "cutoff-factor", report).and_then(Element::number),
+        min_groups,
+        cutoff_factor,
         cutoff_strategy: one(body, "cutoff-strategy", report).map(|e| e.text().to_owned()),
     })
 }

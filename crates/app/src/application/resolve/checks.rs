@@ -94,10 +94,27 @@ pub(in crate::application) fn check(
                 None => missing("match-phase", &phase.attribute, report),
             }
         }
-        if let Some(diversity) = &profile.diversity
-            && schema.attribute(&diversity.attribute.value).is_none()
-        {
-            missing("diversity", &diversity.attribute, report);
+        if let Some(diversity) = &profile.diversity {
+            let name = &diversity.attribute;
+            match schema.attribute(&name.value) {
+                Some(AttributeType::Of(kind))
+                    if kind.is_number() || matches!(kind, FieldType::String) => {}
+                Some(_) => {
+                    let text = format!(
+                        "diversity needs attribute {} to be a single number or string",
+                        name.value
+                    );
+                    report.error(&name.place, text);
+                }
+                None => missing("diversity", name, report),
+            }
+            if profile.match_phase.is_none() && profile.second_phase.expression.is_none() {
+                let text = format!(
+                    "the diversity of rank-profile {} needs match-phase or second-phase",
+                    profile.name.value
+                );
+                report.error(&name.place, text);
+            }
         }
     }
 }

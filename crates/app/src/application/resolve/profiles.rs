@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::merge::Heir;
 use super::{Budget, by_name};
-use crate::application::profile::{Features, FieldRank, Phase, RankProfile};
+use crate::application::profile::{Diversity, Features, FieldRank, Phase, RankProfile};
 use crate::application::schema::Schema;
 use crate::order::order;
 use crate::package::{Located, Report};
@@ -294,14 +294,23 @@ fn merged(own: RankProfile, parents: &[RankProfile], report: &mut Report) -> Ran
             "match-phase",
             own.match_phase,
             &each_one!(match_phase),
-            |a, b| a.attribute.value == b.attribute.value && a.max_hits == b.max_hits,
+            |a, b| {
+                a.attribute.value == b.attribute.value
+                    && a.max_hits == b.max_hits
+                    && a.max_filter_coverage == b.max_filter_coverage
+            },
             report,
         ),
         diversity: heir.one(
             "diversity",
             own.diversity,
             &each_one!(diversity),
-            |a, b| a.attribute.value == b.attribute.value,
+            |a, b| {
+                let of = |d: &Diversity| (d.min_groups, d.cutoff_factor);
+                a.attribute.value == b.attribute.value
+                    && of(a) == of(b)
+                    && a.cutoff_strategy == b.cutoff_strategy
+            },
             report,
         ),
         onnx_models: heir.list(
