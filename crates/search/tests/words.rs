@@ -201,3 +201,67 @@ fn people_type_words() {
         assert_eq!(found, expected, "{body}: {result}");
     }
 }
+
+const PARTS: &str = "schema item {
+  document item {
+    field model type string {
+      indexing: index | summary
+      match: exact
+    }
+    field number type string {
+      indexing: attribute
+      match {
+        exact
+        exact-terminator: \"##\"
+      }
+    }
+    field name type string { indexing: attribute }
+    field about type string {
+      indexing: index
+      match: substring
+    }
+    field plain type string { indexing: index }
+  }
+  fieldset default { fields: name }
+}";
+
+#[test]
+fn people_type_exact_texts_and_parts_of_words() {
+    let asked = Asked::new(&[("item", false, PARTS)]);
+    let items = asked.documents(
+        "item",
+        &[
+            json!({"model": "B & O (2)", "number": "7*!", "name": "Speaker", "about": "loudspeakers"}),
+            json!({"model": "B", "number": "7", "name": "Speakerphone", "plain": "speaker"}),
+            json!({"model": "title:x \"y\"", "name": "Loudspeaker", "plain": "loudspeaker"}),
+        ],
+    );
+    for (query, expected) in [
+        ("model:b & o (2)@@", &[0][..]),
+        ("model:B & O (2)", &[0]),
+        ("+model:B@@ +speaker*", &[1]),
+        ("speaker* -model:b@@", &[0]),
+        ("model:title:X \"Y\"@@", &[2]),
+        ("model:B & name:speaker", &[]),
+        ("model:b @@", &[]),
+        ("model:b@@*", &[0, 1]),
+        ("(number:7*!## number:7##)", &[0, 1]),
+        ("number:7##*", &[0, 1]),
+        ("speaker*", &[0, 1]),
+        ("*speaker", &[0, 2]),
+        ("*speaker*", &[0, 1, 2]),
+        ("*SPEAK*!200 -*phone", &[0, 2]),
+        ("about:*speak*", &[0]),
+        // Its schema says nothing of the ends of its words.
+        ("plain:*speaker", &[1]),
+    ] {
+        let body = json!({"query": query, "type": "all"});
+        let (status, result) = asked.search(&[items.view()], &body);
+        assert_eq!(status, 200, "{query}: {result}");
+        let hits = result["root"]["children"].as_array().cloned().unwrap_or_default();
+        let number = |hit: &Json| hit["id"].as_str()?.rsplit(':').next()?.parse().ok();
+        let mut found: Vec<u32> = hits.iter().filter_map(number).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected, "{query}: {result}");
+    }
+}

@@ -1,9 +1,12 @@
 //! What the names of fields mean in queries.
 
-use stead_app::application::{Field, Schema, Sorting};
+use stead_app::application::{Field, MatchSettings, Schema, Sorting};
 use stead_store::{DataType, DocumentType};
 
 use super::error::SearchError;
+
+/// What ends an exact text where the schema does not say.
+const TERMINATOR: &str = "@@";
 
 /// The names that queries may use.
 #[derive(Debug, Clone, Copy)]
@@ -106,6 +109,29 @@ impl<'s> Searches<'s> {
     fn canonical<'n>(&'n self, name: &'n str) -> &'n str {
         let is_alias = |f: &&Field| f.aliases.iter().any(|alias| alias.value == name);
         self.schema.all_fields().find(is_alias).map_or(name, |f| &f.name.value)
+    }
+
+    /// What ends a text that people type of a name, where it means fields of exact texts alone (Vespa, `ExactMatch.java`).
+    pub(super) fn terminator(&self, name: &str) -> Option<String> {
+        let own = self.canonical(name);
+        let field = |name: &str| self.schema.field(name).or_else(|| self.part(name));
+        let set = || self.schema.field_sets.iter().find(|set| set.name.value == own);
+        let matching: Vec<&MatchSettings> = match (field(own), set()) {
+            (Some(field), _) => vec![&field.matching],
+            (None, Some(set)) if set.matching.kind.is_some() => vec![&set.matching],
+            (None, Some(set)) => {
+                let fields = set.fields.iter().filter_map(|name| field(&name.value));
+                fields.map(|field| &field.matching).collect()
+            }
+            (None, None) => return self.others.iter().find_map(|other| other.terminator(name)),
+        };
+        let of = |matching: &MatchSettings| {
+            let said = matching.exact_terminator.as_deref().filter(|said| !said.is_empty());
+            let is_exact = matching.kind.as_deref() == Some("exact");
+            is_exact.then(|| said.unwrap_or(TERMINATOR).to_owned())
+        };
+        let first = of(matching.first()?);
+        first.filter(|first| matching.iter().all(|matching| of(matching).as_ref() == Some(first)))
     }
 
     /// A field that has an index of text or is an attribute.

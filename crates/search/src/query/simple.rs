@@ -1,5 +1,6 @@
 //! The query language that people type (Vespa, documentation, `reference/querying/simple-query-language-reference.html`): words, phrases in
-//! quotes, what must be there behind `+` and must not behind `-`, `field:word`, numbers and ranges.
+//! quotes, what must be there behind `+` and must not behind `-`, `field:word`, numbers and ranges, and exact texts up to what ends them
+//! (Vespa, `Tokenizer.java`).
 
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -14,6 +15,17 @@ pub(super) enum Syntax {
     Simple,
     /// The same without parentheses, with `OR` between words.
     Web,
+}
+
+/// What the names of fields mean.
+#[derive(Clone, Copy)]
+pub(super) struct Names<'n> {
+    /// Whether a name before a colon is one of a field.
+    pub(super) is_field: &'n dyn Fn(&str) -> bool,
+    /// What ends the texts of a field or set of fields that are taken as they are, signs and blanks too.
+    pub(super) terminator: &'n dyn Fn(&str) -> Option<String>,
+    /// Where parts are looked for that name no field.
+    pub(super) index: Option<&'n str>,
 }
 
 /// A part of what was typed.
@@ -45,26 +57,29 @@ pub(super) enum What {
     Word(String),
     /// The beginning of a word.
     Prefix(String),
+    /// The end of a word.
+    Suffix(String),
+    /// A part of a word.
+    Substring(String),
     /// What stands in quotes.
     Phrase(String),
+    /// A text that is taken as it is.
+    Exact(String),
     /// One of several.
     Any(Vec<Item>),
 }
 
-/// The parts of what was typed. `is_field` tells whether a name before a colon is one of a field.
+/// The parts of what was typed.
 ///
 /// # Errors
 /// When there are too many.
-pub(super) fn parse(
-    text: &str,
-    syntax: Syntax,
-    is_field: &dyn Fn(&str) -> bool,
-) -> Result<Vec<Item>, String> {
+pub(super) fn parse(text: &str, syntax: Syntax, names: Names<'_>) -> Result<Vec<Item>, String> {
     let mut parser = Parser {
         text,
         chars: text.char_indices().peekable(),
         syntax,
-        is_field,
+        names,
+        terminator: names.index.and_then(names.terminator),
         count: 0,
         depth: 0,
     };
@@ -75,7 +90,9 @@ struct Parser<'t> {
     text: &'t str,
     chars: Peekable<CharIndices<'t>>,
     syntax: Syntax,
-    is_field: &'t dyn Fn(&str) -> bool,
+    names: Names<'t>,
+    /// What ends each part that names no field, where these are exact texts.
+    terminator: Option<String>,
     count: usize,
     depth: usize,
 }
@@ -132,6 +149,9 @@ impl Parser<'_> {
 
     /// The next part; nothing where only signs stand.
     fn item(&mut self) -> Result<Option<Item>, String> {
+        if let Some(terminator) = self.terminator.clone() {
+            return Ok(Some(self.exact(&terminator)));
+        }
         let sign = match self.peek() {
             Some('+') => Some(Sign::Must),
             Some('-') => Some(Sign::Not),
@@ -141,6 +161,9 @@ impl Parser<'_> {
             self.chars.next();
         }
         let field = self.field();
+        if let Some(terminator) = field.as_deref().and_then(self.names.terminator) {
+            return Ok(Some(Item { sign, field, ..self.exact(&terminator) }));
+        }
         let what = match self.peek() {
             Some('"') => {
                 self.chars.next();
@@ -169,6 +192,22 @@ impl Parser<'_> {
         Ok(what.map(|what| Item { sign, field, weight, what }))
     }
 
+    /// A text up to what ends it or the end of all; `*` and a weight may stand behind that.
+    fn exact(&mut self, terminator: &str) -> Item {
+        let begin = self.at();
+        let rest = self.text.get(begin..).unwrap_or_default();
+        let (text, behind) = rest.split_once(terminator).unwrap_or((rest, ""));
+        let behind = self.text.len() - behind.len();
+        while self.at() < behind {
+            self.chars.next();
+        }
+        let what = match self.take('*') {
+            true => What::Prefix(text.to_owned()),
+            false => What::Exact(text.to_owned()),
+        };
+        Item { weight: self.weight(), ..Item::of(what) }
+    }
+
     /// A name of a field with the colon behind it.
     fn field(&mut self) -> Option<String> {
         let mut ahead = self.chars.clone();
@@ -178,8 +217,11 @@ impl Parser<'_> {
         let (end, _) = ahead.next_if(|(_, letter)| *letter == ':')?;
         let name = &self.text[begin..end];
         // A colon with nothing behind it is a sign like others.
-        let is_followed = ahead.peek().is_some_and(|(_, letter)| !letter.is_whitespace());
-        if name.is_empty() || !is_followed || !(self.is_field)(name) {
+        let next = ahead.peek().map(|(_, letter)| *letter)?;
+        if name.is_empty() || !(self.names.is_field)(name) {
+            return None;
+        }
+        if next.is_whitespace() && (self.names.terminator)(name).is_none() {
             return None;
         }
         self.chars = ahead;
@@ -217,9 +259,13 @@ impl Parser<'_> {
             return None;
         }
         let word = &self.text[begin..end];
-        Some(match word.strip_suffix('*') {
-            Some(prefix) if !prefix.is_empty() => What::Prefix(prefix.to_owned()),
-            _ => What::Word(word.to_owned()),
+        let part = word.trim_matches('*').to_owned();
+        Some(match (word.starts_with('*'), word.ends_with('*')) {
+            _ if part.is_empty() => What::Word(word.to_owned()),
+            (false, false) => What::Word(part),
+            (false, true) => What::Prefix(part),
+            (true, false) => What::Suffix(part),
+            (true, true) => What::Substring(part),
         })
     }
 
@@ -254,7 +300,7 @@ impl Item {
 mod tests {
     use proptest::prelude::{any, proptest};
 
-    use super::{Item, Sign, Syntax, What, parse};
+    use super::{Item, Names, Sign, Syntax, What, parse};
 
     fn show(items: &[Item]) -> String {
         let one = |item: &Item| {
@@ -268,6 +314,9 @@ mod tests {
             let what = match &item.what {
                 What::Word(word) => word.clone(),
                 What::Prefix(word) => format!("{word}*"),
+                What::Suffix(word) => format!("*{word}"),
+                What::Substring(word) => format!("*{word}*"),
+                What::Exact(text) => format!("<{text}>"),
                 What::Phrase(text) => format!("\"{text}\""),
                 What::Any(list) => format!("({})", show(list)),
             };
@@ -277,7 +326,19 @@ mod tests {
     }
 
     fn is_field(name: &str) -> bool {
-        ["title", "year", "a.b"].contains(&name)
+        ["title", "year", "a.b", "id", "model"].contains(&name)
+    }
+
+    fn terminator(name: &str) -> Option<String> {
+        match name {
+            "id" => Some("@@".to_owned()),
+            "model" => Some("()/*".to_owned()),
+            _ => None,
+        }
+    }
+
+    fn names(index: Option<&str>) -> Names<'_> {
+        Names { is_field: &is_field, terminator: &terminator, index }
     }
 
     #[test]
@@ -305,23 +366,48 @@ mod tests {
             ("(a b)", web, "a b"),
             ("+ - a", simple, "a"),
             ("it's mother-in-law", simple, "it's mother-in-law"),
+            ("*dog *og* +title:*og!200 -*d", simple, "*dog *og* +title:*og!200 -*d"),
+            ("**dog do** **og** ** *\"dog\"*", simple, "*dog do* *og* ** * \"dog\" *"),
         ] {
-            let found = parse(text, syntax, &is_field).unwrap();
+            let found = parse(text, syntax, names(Some("title"))).unwrap();
             assert_eq!(show(&found), expected, "{text}");
         }
         let many = "a ".repeat(2000);
-        assert_eq!(parse(&many, simple, &is_field).unwrap_err(), "more than 1024 words");
+        assert_eq!(parse(&many, simple, names(None)).unwrap_err(), "more than 1024 words");
         let deep = "(".repeat(2000);
-        let error = parse(&deep, simple, &is_field).unwrap_err();
+        let error = parse(&deep, simple, names(None)).unwrap_err();
         assert_eq!(error, "more than 32 parentheses in each other");
+    }
+
+    #[test]
+    fn exact_texts_end_where_their_field_says() {
+        for (text, index, expected) in [
+            ("a id:B & O@@ b", "title", "a id:<B & O> b"),
+            ("-id:\"a\" (b)@@+c", "title", "-id:<\"a\" (b)> +c"),
+            ("id:a title:b", "title", "id:<a title:b>"),
+            ("id: a@@!200 id:b@@*", "title", "id:< a>!200 id:b*"),
+            ("id:@@ id:", "title", "id:<> id:"),
+            ("(a id:b)@@) c", "title", "(a id:<b)>) c"),
+            ("model:ho_/&%()/ ()/*b", "title", "model:<ho_/&%()/ >b"),
+            ("model:ho()/", "title", "model:<ho()/>"),
+            (" -a b@@ \"c\"", "id", "<-a b> <\"c\">"),
+            ("title:a@@!!title:b@@*", "id", "<title:a>!200 title:b*"),
+            ("", "id", ""),
+        ] {
+            let found = parse(text, Syntax::Simple, names(Some(index))).unwrap();
+            let found = show(&found).replace(">b", "> b");
+            assert_eq!(found, expected.replace(">b", "> b"), "{text}");
+        }
     }
 
     proptest! {
         #[test]
-        fn whatever_is_typed_is_read(text in any::<String>(), signs in "[-+!:()\"*<>\\[\\];a OR]{0,40}") {
+        fn whatever_is_typed_is_read(text in any::<String>(), signs in "([-+!:()\"*<>\\[\\];a OR@]|id:|@@){0,40}") {
             for syntax in [Syntax::Simple, Syntax::Web] {
-                let _ = parse(&text, syntax, &is_field);
-                let _ = parse(&signs, syntax, &is_field);
+                for index in [None, Some("title"), Some("id"), Some("model")] {
+                    let _ = parse(&text, syntax, names(index));
+                    let _ = parse(&signs, syntax, names(index));
+                }
             }
         }
     }

@@ -227,23 +227,31 @@ impl<'b> Builder<'b> {
                 return fail("Only one of prefix, substring and suffix can be set.");
             }
         }
-        let of_schema = AFFIXES.iter().find(|(mode, _)| field.algorithm.as_deref() == Some(mode));
-        let is_streamed = self.searches.documents.is_of_stream();
         match found {
-            None => Ok(of_schema.filter(|_| is_streamed).map(|(_, affix)| *affix)),
+            None => {
+                let is_streamed = self.searches.documents.is_of_stream();
+                Ok(of_schema(field).filter(|_| is_streamed))
+            }
             // Attributes and indexes know where words begin; the others must be wanted in the schema.
             Some((_, Affix::Prefix)) => Ok(Some(Affix::Prefix)),
-            Some((mode, affix))
-                if is_streamed || of_schema.is_some_and(|(wanted, _)| *wanted == mode) =>
-            {
-                Ok(Some(affix))
-            }
+            Some((_, affix)) if self.may_be(field, affix) => Ok(Some(affix)),
             Some((mode, _)) => fail(format_args!(
                 "Field '{}' is not matched by {mode}; write match: {mode} in the schema, or matches with a regular expression",
                 field.name
             )),
         }
     }
+
+    /// Whether words of a field may be asked for by parts of them other than their beginnings.
+    pub(super) fn may_be(&self, field: &Searched, part: Affix) -> bool {
+        self.searches.documents.is_of_stream() || of_schema(field) == Some(part)
+    }
+}
+
+/// The part of its words by which the schema wants a field matched.
+fn of_schema(field: &Searched) -> Option<Affix> {
+    let wanted = |(mode, _): &&(&str, Affix)| field.algorithm.as_deref() == Some(mode);
+    AFFIXES.iter().find(wanted).map(|(_, affix)| *affix)
 }
 
 /// The annotations that say that a word is only a part of those that are meant, which are settings of `match` too.

@@ -18,7 +18,7 @@ impl Builder<'_> {
     /// only. Where nothing was typed it says what is looked for (Vespa, `AnyParser.java`, `AbstractParser.java`).
     pub(super) fn filtered(&mut self, tree: Tree, is_typed: bool) -> Result<Tree, SearchError> {
         let filter = (self.parameters)("model.filter").unwrap_or_default();
-        let items = self.items(&filter, Syntax::Simple)?;
+        let items = self.items(&filter, Syntax::Simple, None)?;
         if items.is_empty() {
             return Ok(tree);
         }
@@ -44,7 +44,8 @@ impl Builder<'_> {
     /// What `recall` adds to a query: what must be there and what must not, which ranking knows nothing of (Vespa, `RecallSearcher.java`).
     pub(super) fn recalled(&mut self, tree: Tree) -> Result<Tree, SearchError> {
         let Some(recall) = (self.parameters)("recall") else { return Ok(tree) };
-        let items = self.items(&recall, Syntax::Simple)?;
+        let index = self.default_index(None);
+        let items = self.items(&recall, Syntax::Simple, Some(&index))?;
         if items.is_empty() {
             return Err(SearchError::parameter("Failed to parse recall parameter."));
         }

@@ -11,19 +11,25 @@ use super::{Builder, fail};
 pub(super) const EMPTY: &str = "Searching for empty string inside nonEmpty()";
 
 impl Builder<'_> {
-    /// The words of a text as a field's index has them: a phrase where there are several, or all grams.
+    /// The words of a text as a field's index has them: a phrase where there are several, or all grams. `part` is what people typed with `*`
+    /// beside it, which means nothing beside several words and, but for beginnings, in an index that the schema does not want matched
+    /// so (Vespa, `StructuredParser.java`, `memory_index.cpp`).
     pub(super) fn indexed(
         &mut self,
         (field, index): (&Searched, usize),
         text: &str,
-        is_prefix: bool,
+        part: Option<Affix>,
     ) -> Result<Tree, SearchError> {
-        let affix = match is_prefix {
-            true => Some(Affix::Prefix),
-            false => self.text_mode(field)?,
+        let part = part.filter(|part| *part == Affix::Prefix || self.may_be(field, *part));
+        let affix = match part {
+            Some(part) => Some(part),
+            None => self.text_mode(field)?,
         };
         let analysis = self.analysis(index, affix.is_some())?;
         let terms = self.terms(&analysis, text)?;
+        if part.is_some() && terms.len() > 1 {
+            return self.indexed((field, index), text, None);
+        }
         if let (Unit::Gram(_), None) = (analysis.unit, affix) {
             return self.grams(field, index, terms);
         }

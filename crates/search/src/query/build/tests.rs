@@ -43,6 +43,11 @@ const SCHEMA: &str = "schema d {
       match { gram
  gram-size: 3 }
     }
+    field ends type string {
+      indexing: index
+      match: suffix
+      stemming: none
+    }
     field note type string { indexing: summary }
     field tags type array<string> { indexing: attribute }
     field w type weightedset<int> { indexing: attribute }
@@ -469,8 +474,39 @@ fn queries_are_trees() {
         ),
         ("t contains text('a-B')", "(weak 100 t:Equal(\"a\") t:Equal(\"b\"))"),
         (
-            "id contains ({grammar: 'tokenize'}text('a-b C'))",
-            "(weak 100 id:Term(\"a-b\") id:Term(\"c\"))",
+            "id contains ({grammar: 'tokenize'}text('a-b C@@ d@@'))",
+            "(weak 100 id:Term(\"a-b c\") id:Term(\"d\"))",
+        ),
+        ("id contains ({grammar: 'phrase'}text('a \"b\"@@'))", "id:Term(\"a \\\"b\\\"\")"),
+        (
+            "{grammar: 'all', defaultIndex: 'body'}userInput('a -id:B & (O)@@ b')",
+            "(and (and body:Term(\"a\") body:Term(\"b\")) (not id:Term(\"b & (o)\")))",
+        ),
+        (
+            "{defaultIndex: 'id', grammar: 'all'}userInput('a b@@ C@@*')",
+            "(and id:Term(\"a b\") id:Part(Prefix, \"c\"))",
+        ),
+        ("{defaultIndex: 'id', grammar: 'any'}userInput('title:a')", "id:Term(\"title:a\")"),
+        (
+            "{defaultIndex: 't', grammar: 'all'}userInput('*Og do* *o*')",
+            "(and t:Suffix(\"og\") t:Prefix(\"do\") t:Substring(\"o\"))",
+        ),
+        (
+            "{defaultIndex: 'c', grammar: 'all'}userInput('*Og tags:*x')",
+            "(and c:Suffix(\"Og\") tags:Suffix(\"x\"))",
+        ),
+        // An index that the schema does not want matched by parts has words, and only one word has parts.
+        (
+            "{defaultIndex: 'body', grammar: 'all'}userInput('*Cats *big-cats big-cats*')",
+            "(and body:Term(\"cat\") body:phrase[big_cat] body:phrase[big_cat])",
+        ),
+        (
+            "{defaultIndex: 'body', grammar: 'all'}userInput('ends:*Og ends:*og*')",
+            "(and ends:Part(Suffix, \"og\") ends:Term(\"og\"))",
+        ),
+        (
+            "{defaultIndex: 'beside', grammar: 'all'}userInput('do* *g')",
+            "(and (or body:Part(Prefix, \"do\") t:Prefix(\"do\")) (or body:Term(\"g\") t:Suffix(\"g\")))",
         ),
         ("id contains text('a-b')", "(weak 100 id:Term(\"a\") id:Term(\"b\"))"),
         (

@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use stead_text::{Words, guessed_language};
+use stead_text::{Affix, Words, guessed_language};
 
 use super::super::error::SearchError;
-use super::super::fields::Searched;
-use super::super::simple::{Item, Sign, Syntax, What, parse};
+use super::super::simple::{Item, Names, Sign, Syntax, What, parse};
 use super::super::tree::{Tree, WeakAnd};
 use super::grammar::{Composite, Grammar, PARTS};
 use super::{Builder, arguments, fail};
@@ -159,15 +158,19 @@ impl<'b> Builder<'b> {
         index: &str,
     ) -> Result<Tree, SearchError> {
         let near = match grammar.composite {
-            Composite::Phrase => return self.typed_text(index, text),
+            Composite::Phrase => {
+                let terminator = self.searches.terminator(index);
+                let until = terminator.and_then(|end| text.split_once(&end)).map(|(text, _)| text);
+                return self.typed_text(index, until.unwrap_or(text));
+            }
             Composite::Near => Some("near"),
             Composite::Onear => Some("onear"),
             Composite::And | Composite::Or | Composite::WeakAnd => None,
         };
         let items = match grammar.syntax {
-            Some(syntax) => self.items(text, syntax)?,
+            Some(syntax) => self.items(text, syntax, Some(index))?,
             None => {
-                let words = self.words_alone(text, grammar.is_linguistics, index)?;
+                let words = self.words_alone(text, grammar.is_linguistics, index);
                 words.into_iter().map(Item::word).collect()
             }
         };
@@ -221,21 +224,16 @@ impl<'b> Builder<'b> {
     }
 
     /// The words of a text, each a part of its own where signs mean nothing (Vespa, `LinguisticsParser.java`). Of `tokenize` apostrophes
-    /// hold letters together, whose words are one part then, and a field of exact texts is asked for what stands between blanks
+    /// hold letters together, whose words are one part then, and a field of exact texts is asked for what stands before what ends these
     /// (`TokenizeParser.java`, `Tokenizer.java`).
-    fn words_alone<'t>(
-        &self,
-        text: &'t str,
-        is_linguistics: bool,
-        index: &str,
-    ) -> Result<Vec<&'t str>, SearchError> {
-        let is_exact = |field: &Searched| {
-            let of_schema = self.searches.schema.field(&field.name);
-            of_schema.is_some_and(|field| field.matching.kind.as_deref() == Some("exact"))
-        };
-        let is_whole = !is_linguistics && self.searches.find(index)?.iter().all(is_exact);
-        if is_whole || self.has_host_names(index) {
-            return Ok(text.split_whitespace().collect());
+    fn words_alone<'t>(&self, text: &'t str, is_linguistics: bool, index: &str) -> Vec<&'t str> {
+        let terminator = self.searches.terminator(index).filter(|_| !is_linguistics);
+        if let Some(terminator) = terminator {
+            let parts = text.split(&terminator).map(str::trim_start);
+            return parts.filter(|part| !part.is_empty()).collect();
+        }
+        if self.has_host_names(index) {
+            return text.split_whitespace().collect();
         }
         let mut ranges: Vec<Range<usize>> = Vec::new();
         for word in Words::of(text) {
@@ -246,7 +244,7 @@ impl<'b> Builder<'b> {
                 None => ranges.push(word),
             }
         }
-        Ok(ranges.into_iter().filter_map(|range| text.get(range)).collect())
+        ranges.into_iter().filter_map(|range| text.get(range)).collect()
     }
 
     pub(super) fn default_index(&self, index: Option<String>) -> String {
@@ -254,9 +252,17 @@ impl<'b> Builder<'b> {
         index.or_else(of_request).unwrap_or_else(|| "default".to_owned())
     }
 
-    pub(super) fn items(&self, text: &str, syntax: Syntax) -> Result<Vec<Item>, SearchError> {
+    /// The parts of what was typed for a field or set of fields, if that is known.
+    pub(super) fn items(
+        &self,
+        text: &str,
+        syntax: Syntax,
+        index: Option<&str>,
+    ) -> Result<Vec<Item>, SearchError> {
         let is_field = |name: &str| self.searches.find(name).is_ok();
-        parse(text, syntax, &is_field).map_err(SearchError::yql)
+        let terminator = |name: &str| self.searches.terminator(name);
+        let names = Names { is_field: &is_field, terminator: &terminator, index };
+        parse(text, syntax, names).map_err(SearchError::yql)
     }
 
     /// A part, negated where `-` stands before it.
@@ -271,8 +277,12 @@ impl<'b> Builder<'b> {
         let field = item.field.as_deref().unwrap_or(index);
         let before = self.tree.terms.len();
         let tree = match &item.what {
-            What::Word(text) | What::Phrase(text) => self.typed_text(field, text)?,
-            What::Prefix(text) => self.typed_prefix(field, text)?,
+            What::Word(text) | What::Phrase(text) | What::Exact(text) => {
+                self.typed_text(field, text)?
+            }
+            What::Prefix(text) => self.typed_part(field, Affix::Prefix, text)?,
+            What::Suffix(text) => self.typed_part(field, Affix::Suffix, text)?,
+            What::Substring(text) => self.typed_part(field, Affix::Infix, text)?,
             What::Any(items) => {
                 let parts = items.iter().map(|item| self.signed(item, field));
                 Tree::any(parts.collect::<Result<_, SearchError>>()?)
@@ -288,7 +298,7 @@ impl<'b> Builder<'b> {
 /// The texts of parts that are to be near each other: words and phrases of the same field.
 fn texts<'i>(items: &[&'i Item], name: &str) -> Result<Vec<&'i str>, SearchError> {
     let each = items.iter().map(|item| match (&item.what, &item.field) {
-        (What::Word(text) | What::Phrase(text), None) => Ok(text.as_str()),
+        (What::Word(text) | What::Phrase(text) | What::Exact(text), None) => Ok(text.as_str()),
         _ => fail(format_args!("the grammar {name} takes words and phrases of one field")),
     });
     each.collect()

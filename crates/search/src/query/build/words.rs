@@ -19,8 +19,8 @@ const MAX_EDITS: i64 = 16;
 #[derive(Clone, Copy)]
 enum Word<'w> {
     Plain(&'w str),
-    /// Only its beginning.
-    Prefix(&'w str),
+    /// Only a part of it.
+    Part(Affix, &'w str),
     Regex(&'w str),
     Fuzzy(&'w str),
 }
@@ -124,18 +124,23 @@ impl<'b> Builder<'b> {
         self.word(field, Word::Plain(text))
     }
 
-    /// The same of a beginning.
-    pub(super) fn typed_prefix(&mut self, field: &str, text: &str) -> Result<Tree, SearchError> {
+    /// The same of a part of a word, with `*` where others may be (Vespa, `StructuredParser.java`).
+    pub(super) fn typed_part(
+        &mut self,
+        field: &str,
+        part: Affix,
+        text: &str,
+    ) -> Result<Tree, SearchError> {
         if self.has_host_names(field) {
-            return self.host(field, text, false);
+            return self.host(field, text, part == Affix::Suffix);
         }
-        self.word(field, Word::Prefix(text))
+        self.word(field, Word::Part(part, text))
     }
 
     /// A test for each field that a name means: one item.
     fn word(&mut self, field: &str, word: Word<'_>) -> Result<Tree, SearchError> {
         let said = match word {
-            Word::Plain(text) | Word::Prefix(text) if self.item.is_none() => Some(text),
+            Word::Plain(text) | Word::Part(_, text) if self.item.is_none() => Some(text),
             // Of several words that are one item each says nothing alone.
             _ => None,
         };
@@ -162,9 +167,14 @@ impl<'b> Builder<'b> {
 
     /// A test of a field; nothing where it has no such values.
     fn word_in(&mut self, field: &Searched, word: Word<'_>) -> Result<Option<Tree>, SearchError> {
-        if let (Some(index), Word::Plain(text) | Word::Prefix(text)) = (field.index, word) {
-            let is_prefix = matches!(word, Word::Prefix(_));
-            return self.indexed((field, index), text, is_prefix).map(Some);
+        match (field.index, word) {
+            (Some(index), Word::Plain(text)) => {
+                return self.indexed((field, index), text, None).map(Some);
+            }
+            (Some(index), Word::Part(part, text)) => {
+                return self.indexed((field, index), text, Some(part)).map(Some);
+            }
+            _ => {}
         }
         let test = self.test_of(field, word)?;
         test.map(|test| self.term(&field.name, test)).transpose()
@@ -189,17 +199,13 @@ impl<'b> Builder<'b> {
         match (&field.kind, word) {
             (DataType::Text, Word::Plain(text)) => {
                 let text = if field.is_cased { text.to_owned() } else { fold(text) };
-                let test = match self.text_mode(field)? {
-                    None => TextTest::Equal(text),
-                    Some(Affix::Prefix) => TextTest::Prefix(text),
-                    Some(Affix::Infix) => TextTest::Substring(text),
-                    Some(Affix::Suffix) => TextTest::Suffix(text),
-                };
+                let test = text_test(self.text_mode(field)?, text);
                 Ok(Some(Test::Text { test, is_cased: field.is_cased }))
             }
-            (DataType::Text, Word::Prefix(text)) => {
+            (DataType::Text, Word::Part(part, text)) => {
                 let text = if field.is_cased { text.to_owned() } else { fold(text) };
-                Ok(Some(Test::Text { test: TextTest::Prefix(text), is_cased: field.is_cased }))
+                let test = text_test(Some(part), text);
+                Ok(Some(Test::Text { test, is_cased: field.is_cased }))
             }
             (DataType::Text, Word::Regex(pattern)) => {
                 let test = TextTest::regex(pattern, field.is_cased).map_err(SearchError::yql)?;
@@ -230,6 +236,8 @@ impl<'b> Builder<'b> {
             (_, Word::Plain(text)) if field.is_number() => {
                 Ok(NumberRange::parse(text).map(Test::Range))
             }
+            // Numbers have no parts.
+            (_, Word::Part(..)) => Ok(None),
             (kind, Word::Plain(_)) => fail(format_args!(
                 "Field '{}' is a {kind}, which contains does not search",
                 field.name
@@ -251,8 +259,23 @@ impl<'b> Builder<'b> {
     }
 }
 
+/// A test of a text that an attribute has, or that is a part of it.
+fn text_test(part: Option<Affix>, text: String) -> TextTest {
+    match part {
+        None => TextTest::Equal(text),
+        Some(Affix::Prefix) => TextTest::Prefix(text),
+        Some(Affix::Infix) => TextTest::Substring(text),
+        Some(Affix::Suffix) => TextTest::Suffix(text),
+    }
+}
+
 fn has_none<T>(field: &Searched, word: Word<'_>) -> Result<T, SearchError> {
-    let (Word::Plain(text) | Word::Prefix(text) | Word::Regex(text) | Word::Fuzzy(text)) = word;
+    let text = match word {
+        Word::Plain(text) | Word::Regex(text) | Word::Fuzzy(text) => text.to_owned(),
+        Word::Part(Affix::Prefix, text) => format!("{text}*"),
+        Word::Part(Affix::Suffix, text) => format!("*{text}"),
+        Word::Part(Affix::Infix, text) => format!("*{text}*"),
+    };
     fail(format_args!("Field '{}' is a {} and has no {text:?}", field.name, field.kind))
 }
 

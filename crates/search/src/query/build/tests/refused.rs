@@ -102,6 +102,7 @@ fn what_cannot_be_answered_is_refused_by_name() {
             "{defaultIndex: 't', grammar: 'near'}userInput('a b')",
             "Field 't' has no index of text, which near needs",
         ),
+        ("{defaultIndex: 'n'}userInput('*5')", "Field 'n' is a int and has no \"*5\""),
         ("{defaultIndex: 'z'}userInput('a')", "Field 'z' does not exist."),
         ("nonEmpty(userInput(@empty))", "Searching for empty string inside nonEmpty()"),
         ("t contains uri('a.b')", "Field 't' has no index of text, which uri needs"),
