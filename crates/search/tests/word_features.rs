@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
+use stead_store::{Collection, FieldValue};
 
 use crate::asked::Asked;
 
@@ -302,4 +303,99 @@ fn a_list_has_the_features_that_vespa_adds() {
         assert_eq!(all[name], json!(expected), "{name}");
     }
     assert_eq!(all["firstPhase"], all["bm25(title)"]);
+}
+
+const RARE: &str = "schema item {
+  document item {
+    field year type int {
+      indexing: attribute
+      attribute: fast-search
+    }
+    field name type string {
+      indexing: attribute
+      attribute: fast-search
+    }
+    field list type array<int> {
+      indexing: attribute
+      attribute: fast-search
+    }
+    field title type string { indexing: index }
+    field good type bool { indexing: attribute }
+    field plain type int { indexing: attribute }
+  }
+  fieldset both { fields: name, title }
+  rank-profile rare {
+    first-phase { expression: 0 }
+    match-features: term(0).significance attributeMatch(year).significance attributeMatch(year).importance
+  }
+}";
+
+#[test]
+fn terms_of_attributes_are_as_rare_as_indexes_tell() {
+    let asked = Asked::new(&[("item", false, RARE)]);
+    let kind = asked.kind("item");
+    let number = |name: &str| kind.field(name).unwrap().0;
+    let mut items = Collection::new(kind.clone());
+    let put = |items: &mut Collection, at: i64, year: i64| {
+        let text = |text: &str| FieldValue::Text(text.to_owned());
+        let list = vec![FieldValue::Integer(at % 2), FieldValue::Integer(at % 2)];
+        let fields = [
+            (number("year"), FieldValue::Integer(year)),
+            (number("name"), text(if at < 3 { "X" } else { "y" })),
+            (number("list"), FieldValue::Array(list)),
+            (number("title"), text(if at % 4 == 0 { "x" } else { "z" })),
+            (number("good"), FieldValue::Bool(at == 1)),
+            (number("plain"), FieldValue::Integer(at)),
+        ];
+        items.put(&format!("id:m:item::{at}"), &fields).unwrap();
+    };
+    (0..16).for_each(|at| put(&mut items, at, at % 4));
+    let significance = |part: f64| 0.5 + 0.5 * part.ln() / 1e-6_f64.ln();
+    let check = |items: &Collection, documents: f64, cases: &[(&str, f64)]| {
+        let view = items.view();
+        for (filter, with) in cases {
+            let yql = format!("select * from item where rank(true, {filter})");
+            let found = asked.features(&view, &json!({"yql": yql, "ranking": "rare"}));
+            let found = found[0].1["term(0).significance"].as_f64().unwrap();
+            let expected = if *with == 0.0 { 1.0 } else { significance(with / documents) };
+            assert!((found - expected).abs() < 1e-7, "{filter}: {found} {expected}");
+        }
+    };
+    items.publish();
+    let cases = [
+        ("year contains '3'", 4.0),
+        ("year = 7", 0.0),
+        ("year > 1", 8.0),
+        ("year in (0, 3, 9)", 8.0),
+        ("name contains 'x'", 3.0),
+        ("name contains ({prefix: true}'')", 16.0),
+        // Each document has the number twice.
+        ("list contains '1'", 8.0),
+        ("good = true", 1.0),
+        ("good = false", 15.0),
+        // Nobody knows before all are looked at.
+        ("plain = 5", 16.0),
+        // Three by the attribute, four by the index.
+        ("both contains 'x'", 7.0),
+    ];
+    check(&items, 16.0, &cases);
+    // What has changed since is looked at.
+    put(&mut items, 0, 7);
+    put(&mut items, 16, 3);
+    assert!(items.remove("id:m:item::3"));
+    items.publish();
+    check(
+        &items,
+        16.0,
+        &[("year contains '3'", 4.0), ("year = 7", 1.0), ("list contains '1'", 7.0)],
+    );
+    let yql = "select * from item where year = 7 and name contains 'x' and title contains 'x'";
+    let found = asked.features(&items.view(), &json!({"yql": yql, "ranking": "rare"}));
+    let rarity = [1.0, 3.0, 5.0].map(|with| significance(with / 16.0));
+    let part = rarity[0] / rarity.iter().sum::<f64>();
+    for (name, expected) in [("significance", part), ("importance", f64::midpoint(1.0 / 3.0, part))]
+    {
+        let found = found[0].1[format!("attributeMatch(year).{name}")].as_f64().unwrap();
+        assert!((found - expected).abs() < 1e-7, "{name}: {found} {expected}");
+    }
 }

@@ -70,10 +70,7 @@ impl<'c> Asked<'c> {
             if indexed.index != index || !term.style.is_ranked || !is_meant {
                 continue;
             }
-            let idf = || {
-                let with = matcher.frequency(number).unwrap_or(0);
-                Bm25::idf(documents, with)
-            };
+            let idf = || Bm25::idf(documents, matcher.frequency(number));
             patterns.push(&indexed.pattern);
             weights.push(bm25.weight(term.style.idf().unwrap_or_else(idf)));
             labels.push(has);

@@ -21,7 +21,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
         let terms = terms_of(cx).into_iter().enumerate();
         let cells = terms.filter_map(|(at, term)| {
             let number = term.numbers.iter().find(asks)?;
-            let count = matcher.frequency(*number).unwrap_or(0);
+            let count = matcher.frequency(*number);
             Some((at.to_string(), count as f64))
         });
         tensor(&kind, cells)

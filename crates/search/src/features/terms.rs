@@ -66,9 +66,7 @@ pub(super) fn terms_of(query: &QueryContext<'_>) -> Vec<QueryTerm> {
     let term = |(_, numbers): (usize, Vec<usize>)| {
         let style = numbers.first().map(|number| &tree.terms[*number].style);
         let rarity = || {
-            // How many have a value of an attribute is not known before it is looked at.
-            let part =
-                |number: &usize| matcher.frequency(*number).map_or(documents, |found| found as f64);
+            let part = |number: &usize| matcher.frequency(*number) as f64;
             significance(numbers.iter().map(part).fold(0.0, f64::max) / documents)
         };
         QueryTerm {

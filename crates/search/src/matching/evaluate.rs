@@ -25,6 +25,7 @@ use crate::rank::Means;
 /// A query with documents.
 pub struct Matcher<'m> {
     pub(super) tree: &'m QueryTree,
+    view: &'m View,
     pub(super) segments: Vec<Segment<'m>>,
     /// The rows of each segment but the last.
     rows: usize,
@@ -97,6 +98,7 @@ impl<'m> Matcher<'m> {
         let attributes = tree.terms.iter().map(tested).collect();
         let mut matcher = Matcher {
             tree,
+            view,
             segments,
             rows,
             attributes,
@@ -126,9 +128,11 @@ impl<'m> Matcher<'m> {
         let (attributes, skipped) = (self.attributes.clone(), self.skipped.clone());
         let (probe, indexes) = (Some(Probe::default()), self.indexes.again(self.tree));
         let (tree, rows, texts) = (self.tree, self.rows, Arc::clone(&self.texts));
+        let view = self.view;
         let (is_cut, is_timed_out) = (self.is_cut, self.is_timed_out);
         Matcher {
             tree,
+            view,
             segments,
             rows,
             attributes,
@@ -269,10 +273,9 @@ impl<'m> Matcher<'m> {
         (self.attributes.get(term).copied().flatten(), name)
     }
 
-    /// How many documents have the words of a term, wherever these stand; nothing if it asks no index of text.
-    #[must_use]
-    pub fn frequency(&self, term: usize) -> Option<usize> {
-        self.texts.frequency(term)
+    /// What is known of an attribute that is tested.
+    pub(super) fn about(&self, tested: Tested) -> Option<&'m AttributeColumn> {
+        self.view.kind().attributes().get(tested.number)
     }
 
     /// The score of a term for a document, if the document has what it asks for: the sum of weights, or else 1.
@@ -315,7 +318,12 @@ impl<'m> Matcher<'m> {
         }
     }
 
-    fn rows_of(&self, tree: &Tree, work: &Work<'_>, among: &RowSet) -> Result<RowSet, StoreError> {
+    pub(super) fn rows_of(
+        &self,
+        tree: &Tree,
+        work: &Work<'_>,
+        among: &RowSet,
+    ) -> Result<RowSet, StoreError> {
         Ok(match tree {
             Tree::All => among.clone(),
             Tree::None => RowSet::none(among.rows()),

@@ -11,6 +11,7 @@ mod beside;
 mod column;
 mod evaluate;
 mod explain;
+mod frequency;
 mod graph;
 mod index;
 mod neighbors;

@@ -1,6 +1,5 @@
 //! What indexes of text tell of the terms of a query.
 
-use std::slice;
 use std::sync::OnceLock;
 
 use stead_store::View;
@@ -17,6 +16,8 @@ pub(super) struct Texts<'m> {
     view: &'m View,
     /// By term; nothing for those of attributes.
     found: Vec<Option<Found<'m>>>,
+    /// By term: how many documents have it in all fields of its item.
+    frequencies: Vec<OnceLock<usize>>,
 }
 
 /// What was found of a term.
@@ -25,23 +26,19 @@ struct Found<'m> {
     documents: OnceLock<Bits>,
     /// How many documents have each of its phrases in its field
     own: OnceLock<Vec<usize>>,
-    /// How many have it in all fields of its item
-    frequency: OnceLock<usize>,
 }
 
 impl<'m> Texts<'m> {
     /// None has been looked for yet.
     pub(super) fn new(tree: &'m QueryTree, view: &'m View) -> Texts<'m> {
         let found = tree.terms.iter().map(|term| match &term.test {
-            Test::Indexed(indexed) => Some(Found {
-                indexed,
-                documents: OnceLock::new(),
-                own: OnceLock::new(),
-                frequency: OnceLock::new(),
-            }),
+            Test::Indexed(indexed) => {
+                Some(Found { indexed, documents: OnceLock::new(), own: OnceLock::new() })
+            }
             _ => None,
         });
-        Texts { tree, view, found: found.collect() }
+        let frequencies = tree.terms.iter().map(|_| OnceLock::new()).collect();
+        Texts { tree, view, found: found.collect(), frequencies }
     }
 
     /// The documents of a term by their numbers; nothing if it asks no index of text.
@@ -52,23 +49,32 @@ impl<'m> Texts<'m> {
         Some(documents.get_or_init(matches))
     }
 
-    /// How many documents have a term, as ranking takes it: where it is asked of several fields, all together of which each has it, and all there are
-    /// if one of these is an attribute, which does not know its words before it is looked at; of a choice as many as have the most frequent
-    /// (Vespa, `Blueprint::sat_sum`, `EquivBlueprint::addTerm`). Nothing if it asks no index of text.
-    pub(super) fn frequency(&self, term: usize) -> Option<usize> {
-        let found = self.found.get(term)?.as_ref()?;
-        let asked = self.tree.terms.get(term)?;
+    /// How many documents have a term, as ranking takes it: where it is asked of several fields, all together of which each has it; of
+    /// a choice as many as have the most frequent (Vespa, `Blueprint::sat_sum`, `EquivBlueprint::addTerm`). `of_attribute` tells that of
+    /// a test of an attribute; those that it does not know all documents may pass.
+    pub(super) fn frequency(
+        &self,
+        term: usize,
+        of_attribute: &dyn Fn(usize) -> Option<usize>,
+    ) -> usize {
+        let Some((asked, known)) = self.tree.terms.get(term).zip(self.frequencies.get(term)) else {
+            return 0;
+        };
         // Many features ask for it.
         let count = || {
             let all = self.view.len();
-            let mut sums = self.of_field(term).unwrap_or_default().to_vec();
+            let own = |term: usize| match self.of_field(term) {
+                Some(found) => found.to_vec(),
+                None => vec![of_attribute(term).unwrap_or(all)],
+            };
+            let mut sums = own(term);
             let mut fields = vec![asked.attribute.as_str()];
             for (number, other) in self.tree.terms.iter().enumerate() {
                 if other.item != asked.item || fields.contains(&other.attribute.as_str()) {
                     continue;
                 }
                 fields.push(&other.attribute);
-                let found = self.of_field(number).unwrap_or(slice::from_ref(&all));
+                let found = own(number);
                 let most = found.iter().copied().max().unwrap_or(0);
                 let choices = sums.len();
                 for (at, sum) in sums.iter_mut().enumerate() {
@@ -79,7 +85,7 @@ impl<'m> Texts<'m> {
             }
             sums.into_iter().max().unwrap_or(0).min(all)
         };
-        Some(*found.frequency.get_or_init(count))
+        *known.get_or_init(count)
     }
 
     /// How many documents have a term in its field, or each of the phrases of a choice: by those that have [their

@@ -108,6 +108,13 @@ impl<'m> Indexes<'m> {
 }
 
 impl Told {
+    /// How many rows pass in all blocks of the span together, told for its first block, and 0 for the others; nothing where some rows
+    /// must be looked at for that.
+    pub(super) fn known(&self, block: usize) -> Option<usize> {
+        let is_known = self.lookup.changed().count() == 0 && !self.lookup.sums();
+        is_known.then(|| if block == self.span.first { self.lookup.count() } else { 0 })
+    }
+
     /// The most rows that pass in a block, were they spread evenly.
     pub(super) fn most(&self) -> usize {
         self.most.div_ceil(self.span.count.max(1))

@@ -254,7 +254,7 @@ impl<'s> Search<'s> {
         if self.view.text(indexed.index).is_none() {
             return;
         }
-        let idf = || Bm25::idf(self.view.len(), self.matcher.frequency(*number).unwrap_or(0));
+        let idf = || Bm25::idf(self.view.len(), self.matcher.frequency(*number));
         let idf = term.style.significance.unwrap_or_else(idf);
         let weight = weight * Bm25::new(0.0).weight(idf);
         into.push(Part::Words(indexed.index, &indexed.pattern, weight));
