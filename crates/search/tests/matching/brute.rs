@@ -55,6 +55,12 @@ pub enum Ask {
     Entry(String, i64, bool),
     /// What people type of `body` in a grammar: words with a sign, several one behind the other in quotes.
     Typed(&'static str, Vec<(&'static str, Vec<String>)>),
+    /// What people type of a field with `*` before or behind it: how (`prefix`, `suffix`, `substring`), and the text.
+    Part(&'static str, &'static str, String),
+    /// The same with a label, by an annotation or with a score by `labeled`.
+    Labeled(Box<Ask>, bool),
+    /// Words of addresses one behind the other; of host names those at the end, or anywhere.
+    Address(&'static str, String, bool),
 }
 
 /// What one person is.
@@ -221,7 +227,23 @@ impl Ask {
                 };
                 let items: Vec<String> = items.iter().map(item).collect();
                 let text = items.join(" ");
-                format!("({{grammar: '{grammar}', defaultIndex: 'body'}}userInput('{text}'))")
+                format!(
+                    "({{grammar: '{grammar}', defaultIndex: 'body', targetHits: 1000}}userInput('{text}'))"
+                )
+            }
+            Ask::Part(field, how, text) => {
+                let text = match *how {
+                    "prefix" => format!("{text}*"),
+                    "suffix" => format!("*{text}"),
+                    _ => format!("*{text}*"),
+                };
+                format!("({{grammar: 'all', defaultIndex: '{field}'}}userInput('{text}'))")
+            }
+            Ask::Labeled(inner, true) => format!("labeled({}, 'mark', 2.5)", inner.yql()),
+            Ask::Labeled(inner, false) => format!("({{label: 'mark'}}({}))", inner.yql()),
+            Ask::Address(field, text, true) => format!("{field} contains uri('{text}')"),
+            Ask::Address(field, text, false) => {
+                format!("{field} contains ({{endAnchor: false}}uri('{text}'))")
             }
             Ask::Somebody(part) => format!("people contains sameElement({})", part.yql()),
             Ask::Element(with, without) => {
@@ -378,6 +400,56 @@ impl Ask {
                 let key = key.to_lowercase();
                 prices.into_iter().any(|(k, v)| k.to_lowercase() == key && *v == *number)
             }
+            Ask::Part(field, how, wanted) => {
+                let wanted = shape(field, wanted);
+                texts(document, field).iter().map(|t| shape(field, t)).any(|text| match *how {
+                    "prefix" => text.starts_with(&wanted),
+                    "suffix" => text.ends_with(&wanted),
+                    _ => text.contains(&wanted),
+                })
+            }
+            Ask::Labeled(inner, _) => holds(inner),
+            Ask::Address(field, text, ends) => {
+                let wanted = address(text);
+                let found = address(document["u"].as_str().unwrap_or(""));
+                let found = match *field {
+                    "u" => found,
+                    // The words of a host stand between the scheme and the path.
+                    _ => found.into_iter().skip(1).take(2).collect(),
+                };
+                match *field == "u.hostname" && *ends {
+                    true => found.ends_with(&wanted),
+                    false => found.windows(wanted.len()).any(|part| part == wanted),
+                }
+            }
+            Ask::Typed("near" | "onear", items) => {
+                let Ask::Typed(grammar, _) = self else { return false };
+                let (without, with): (Vec<_>, Vec<_>) =
+                    items.iter().partition(|(sign, _)| *sign == "-");
+                let element = words(document, "body").concat();
+                let places = |(_, phrase): &&(&str, Vec<String>)| {
+                    let wanted = split(&phrase.join(" "));
+                    let starts = 0..(element.len() + 1).saturating_sub(wanted.len());
+                    starts.filter(|at| element[*at..].starts_with(&wanted)).collect::<Vec<_>>()
+                };
+                let found: Vec<Vec<usize>> = with.iter().map(places).collect();
+                let is_near = ways(&found).iter().any(|way| {
+                    let span = way.iter().max().unwrap() - way.iter().min().unwrap();
+                    span <= 2 && (*grammar == "near" || way.is_sorted_by(|a, b| a < b))
+                });
+                is_near && without.iter().all(|item| places(item).is_empty())
+            }
+            Ask::Typed("phrase", items) => {
+                let all: Vec<String> = items.iter().flat_map(|(_, words)| words.clone()).collect();
+                let wanted = split(&all.join(" "));
+                let words = words(document, "body");
+                words.iter().any(|element| element.windows(wanted.len()).any(|part| part == wanted))
+            }
+            Ask::Typed("tokenize" | "linguistics", items) => {
+                let any: Vec<String> =
+                    items.iter().flat_map(|(_, words)| split(&words.join(" "))).collect();
+                words(document, "body").iter().flatten().any(|word| any.contains(word))
+            }
             Ask::Typed(grammar, items) => {
                 let has = |words: &Vec<String>| {
                     let wanted = split(&words.join(" "));
@@ -395,8 +467,8 @@ impl Ask {
                 let (must, not, plain) = (of("+"), of("-"), of(""));
                 let is_there = match (*grammar, must.is_empty()) {
                     // Words without a sign are for ranking where others must be there.
-                    ("any", true) => plain.contains(&true),
-                    ("any", false) => !must.contains(&false),
+                    ("any" | "weakAnd", true) => plain.contains(&true),
+                    ("any" | "weakAnd", false) => !must.contains(&false),
                     _ => !must.contains(&false) && !plain.contains(&false),
                 };
                 is_there && !not.contains(&true)
@@ -449,6 +521,12 @@ fn words(document: &Json, field: &str) -> Vec<Vec<String>> {
 fn split(text: &str) -> Vec<String> {
     let words = text.split([' ', ',']).filter(|word| !word.is_empty());
     words.map(|word| word.to_lowercase().replace('\u{e9}', "e")).collect()
+}
+
+/// The words of an address.
+fn address(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
 }
 
 /// A place of each of some lists, in every way.

@@ -32,9 +32,9 @@ impl Chance {
     /// A document; every field is missing now and then.
     pub fn document(&mut self) -> Json {
         let mut fields = serde_json::Map::new();
-        const FIELDS: [&str; 17] = [
+        const FIELDS: [&str; 18] = [
             "n", "y", "l", "x", "f", "b", "t", "c", "nums", "tags", "w", "people", "p", "v",
-            "body", "notes", "prices",
+            "body", "notes", "prices", "u",
         ];
         for field in FIELDS {
             if self.below(5) == 0 {
@@ -46,6 +46,11 @@ impl Chance {
                 "b" => json!(self.below(2) == 1),
                 "t" | "c" => json!(self.word()),
                 "body" => json!(self.words(9)),
+                "u" => {
+                    let host = self.of(&["a.com", "b.com", "a.org"]);
+                    let path = self.of(&["", "/", "/ab", "/A/b?ab=a", "/ab/b"]);
+                    json!(format!("http://{host}{path}"))
+                }
                 "notes" => json!(self.list(3, |chance| chance.words(4))),
                 "nums" => json!(self.list(3, Chance::number)),
                 "tags" => json!(self.list(3, Chance::word)),
@@ -141,7 +146,7 @@ impl Chance {
             };
         }
         const NUMBERS: [&str; 8] = ["n", "y", "l", "x", "f", "nums", "pn", "pnums"];
-        match self.below(25) {
+        match self.below(28) {
             0 => self.of(&[Ask::All, Ask::Nothing].each_ref()).clone(),
             1 => Ask::Rank(Box::new(self.ask(0)), Box::new(self.ask(0))),
             2 | 3 => {
@@ -233,7 +238,17 @@ impl Chance {
             }
             21 => Ask::Entry(self.word(), self.number(), self.below(2) == 0),
             22 => {
-                let grammar = self.of(&["all", "any", "web"]);
+                let grammar = self.of(&[
+                    "all",
+                    "any",
+                    "web",
+                    "weakAnd",
+                    "near",
+                    "onear",
+                    "phrase",
+                    "tokenize",
+                    "linguistics",
+                ]);
                 let words = |chance: &mut Chance| {
                     let count = chance.of(&[1, 1, 2]);
                     (0..count).map(|_| chance.word()).collect()
@@ -248,6 +263,17 @@ impl Chance {
                 0 => Ask::Box([self.number(), self.number(), self.number(), self.number()]),
                 _ => Ask::NonEmpty(Box::new(Ask::Word("body", "is", self.word()))),
             },
+            24 => {
+                let how = self.of(&["prefix", "suffix", "substring"]);
+                let word = self.of(&["a", "B", "ab", "ba", "aB", "bb"]);
+                Ask::Part(self.of(&["t", "c", "tags", "w", "pt"]), how, word.to_owned())
+            }
+            25 => Ask::Labeled(Box::new(self.ask(0)), self.below(2) == 0),
+            26 => {
+                let text = self.of(&["a", "com", "a.com", "b.com", "org", "ab", "a/b", "b?ab=a"]);
+                let field = self.of(&["u", "u.hostname"]);
+                Ask::Address(field, text.to_owned(), self.below(2) == 0)
+            }
             _ => match self.below(2) {
                 0 => {
                     let place = self.of(&[None, Some(0), Some(2)]);

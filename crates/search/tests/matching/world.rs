@@ -49,6 +49,7 @@ const SCHEMA: &str = "schema d {
       stemming: none
     }
     field notes type array<string> { indexing: index }
+    field u type uri { indexing: index }
     field p type position { indexing: attribute }
     field v type tensor(x[2]) { indexing: attribute }
     field parent type reference<g> { indexing: attribute }
