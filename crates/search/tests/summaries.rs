@@ -261,3 +261,42 @@ fn tokens_are_those_of_indexes() {
         assert_eq!(fields[field], expected, "{field}: {fields}");
     }
 }
+
+const LOREM: &str = "Lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut labore et \
+                     dolore magna aliqua ut enim ad minim veniam quis nostrud exercitation ullamco laboris nisi aliquip";
+
+#[test]
+fn services_say_how_long_parts_of_texts_are() {
+    let config = "<config name='vespa.config.search.summary.juniperrc'>
+      <length>60</length><max_matches>1</max_matches><min_length>0</min_length><surround_max>20</surround_max>
+      <override><item><fieldname>title</fieldname><length>40</length><prefix>false</prefix></item></override>
+    </config>";
+    let schema = "schema page {
+      document page {
+        field title type string { indexing: index | summary\n summary: dynamic }
+        field body type string { indexing: index | summary\n summary: dynamic }
+      }
+      fieldset default { fields: title, body }
+    }";
+    let text = format!("{LOREM} sea {LOREM} sea {LOREM}");
+    let page = json!({"title": text, "body": text});
+    let shown = |container: &str, query: &str| {
+        let asked = Asked::of_package(&[("page", false, schema)], container, &[]);
+        let pages = asked.documents("page", std::slice::from_ref(&page));
+        fields(&asked, pages.view(), &json!({"yql": query}))
+    };
+    let sea = "select * from page where body contains 'sea'";
+    let (usual, short) = (shown("", sea), shown(config, sea));
+    let body = |of: &Json| of["body"].as_str().unwrap().to_owned();
+    assert_eq!(body(&usual).matches("<hi>sea</hi>").count(), 2, "{usual}");
+    assert_eq!(body(&short).matches("<hi>sea</hi>").count(), 1, "{short}");
+    // No word is cut.
+    assert!(body(&short).len() < 80 + "<sep /><hi></hi><sep />".len(), "{short}");
+    // Nothing of the title was found: usually that is its beginning.
+    assert!(usual["title"].as_str().unwrap().starts_with("Lorem"), "{usual}");
+    assert_eq!(short.get("title"), None, "{short}");
+    let both = shown(config, "select * from page where title contains 'sea'");
+    assert_eq!(body(&both), format!("{}<sep />", &LOREM[..body(&both).len() - "<sep />".len()]));
+    // What an override does not say is not what the others have.
+    assert_eq!(both["title"].as_str().unwrap().matches("<hi>").count(), 2, "{both}");
+}

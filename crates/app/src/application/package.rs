@@ -12,7 +12,7 @@ use crate::package::{PackageFiles, Place, Report};
 use crate::profiles::{QueryProfiles, read_query_profiles};
 use crate::schema::{Holds, parse_elements};
 use crate::services::{
-    Host, Services, ServicesOptions, read_hosts, read_server_toml, read_services,
+    ContentCluster, Host, Services, ServicesOptions, read_hosts, read_server_toml, read_services,
 };
 use crate::xml::{XmlElement, parse_xml, preprocess};
 
@@ -71,6 +71,9 @@ impl Application {
                 Services::default()
             }
         };
+        for cluster in &services.contents {
+            snippets(cluster, &mut schemas, &mut report);
+        }
         let hosts = xml("hosts.xml", &mut report);
         let hosts = hosts.map(|root| read_hosts(&root, &mut report)).unwrap_or_default();
         let overrides = xml("validation-overrides.xml", &mut report);
@@ -182,4 +185,28 @@ fn read_schemas(files: &PackageFiles, report: &mut Report) -> Vec<Schema> {
         }
     }
     schemas
+}
+/// Gives the schemas of a cluster what it says of dynamic summaries.
+fn snippets(cluster: &ContentCluster, schemas: &mut [Schema], report: &mut Report) {
+    let holds = |schema: &Schema| {
+        cluster.documents.iter().any(|held| held.kind.value == schema.document.name.value)
+    };
+    for (field, _) in &cluster.snippets.fields {
+        let is_field = |schema: &Schema| {
+            let own = schema.all_fields().flat_map(|field| &field.summaries);
+            let all = schema.summaries.iter().flat_map(|summary| &summary.fields).chain(own);
+            let mut named = all.map(|summary| &summary.name.value);
+            schema.field(&field.value).is_some() || named.any(|name| *name == field.value)
+        };
+        if !schemas.iter().filter(|schema| holds(schema)).any(is_field) {
+            let text = format!(
+                "override of {} has no effect: no summary of cluster {} has it",
+                field.value, cluster.id
+            );
+            report.warning(&field.place, text);
+        }
+    }
+    for schema in schemas.iter_mut().filter(|schema| holds(schema)) {
+        schema.snippets.push((cluster.id.clone(), cluster.snippets.clone()));
+    }
 }

@@ -4,6 +4,7 @@ use super::field::{Field, SummaryField};
 use super::profile::{OnnxModel, RankProfile};
 use crate::package::{Located, Place};
 use crate::schema::{FieldType, Name};
+use crate::services::{SnippetSettings, Snippets};
 
 /// A schema: a document type and how it is searched and ranked.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +37,8 @@ pub struct Schema {
     pub stemming: Option<String>,
     /// `raw-as-base64-in-summary`
     pub raw_as_base64: bool,
+    /// How its dynamic summaries show texts, by the clusters that hold its documents.
+    pub snippets: Vec<(String, Snippets)>,
 }
 
 /// A document type.
@@ -141,6 +144,13 @@ impl Schema {
     #[must_use]
     pub fn find_struct(&self, name: &str) -> Option<&Struct> {
         self.document.structs.iter().chain(&self.structs).find(|s| s.name.value == name)
+    }
+
+    /// How a field of a summary shows texts in a cluster, if it is dynamic.
+    #[must_use]
+    pub fn snippet(&self, cluster: &str, field: &str) -> SnippetSettings {
+        let of_cluster = self.snippets.iter().find(|(id, _)| id == cluster);
+        of_cluster.map(|(_, snippets)| snippets.of(field)).unwrap_or_default()
     }
 
     /// The rank profile of this name.

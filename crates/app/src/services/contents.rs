@@ -1,6 +1,7 @@
 //! Clusters that hold documents.
 
 use super::hosts::{Nodes, read_nodes};
+use super::snippets::Snippets;
 use super::{id_of, place_of, unknown, unused};
 use crate::package::{Located, Place, Report};
 use crate::xml::XmlElement;
@@ -30,6 +31,8 @@ pub struct ContentCluster {
     pub nodes: Vec<Nodes>,
     /// Settings of `tuning` and `engine` as paths with texts, such as `engine/proton/tuning/searchnode/requestthreads/persearch`.
     pub settings: Vec<(String, Located<String>)>,
+    /// How its dynamic summaries show texts.
+    pub snippets: Snippets,
 }
 
 /// `document-processing` of the documents of a cluster.
@@ -65,7 +68,12 @@ pub enum IndexMode {
     StoreOnly,
 }
 
-pub(super) fn read(cluster: &XmlElement, report: &mut Report) -> ContentCluster {
+/// Reads a cluster; `snippets` is what holds for all of them.
+pub(super) fn read(
+    cluster: &XmlElement,
+    snippets: Snippets,
+    report: &mut Report,
+) -> ContentCluster {
     let mut found = ContentCluster {
         id: id_of(cluster, "content"),
         place: cluster.place.clone(),
@@ -78,6 +86,7 @@ pub(super) fn read(cluster: &XmlElement, report: &mut Report) -> ContentCluster 
         processing: None,
         nodes: Vec::new(),
         settings: Vec::new(),
+        snippets,
     };
     for element in &cluster.children {
         match element.name.as_str() {
@@ -89,6 +98,7 @@ pub(super) fn read(cluster: &XmlElement, report: &mut Report) -> ContentCluster 
             "engine" | "tuning" | "search" | "dispatch" | "coverage" => {
                 settings(element, &mut found, report);
             }
+            "config" if found.snippets.read(element, report) => {}
             "config" => unused(element, "it configures Vespa's own processes", report),
             "cluster-controller" | "cluster-controllers" | "distribution" | "controllers" => {
                 unused(element, "one process plays all parts", report);

@@ -13,6 +13,7 @@ mod processing;
 mod python;
 mod server_toml;
 mod significance;
+mod snippets;
 mod tokenizers;
 
 pub use components::{Component, ComponentKind, Parameter};
@@ -23,6 +24,7 @@ pub use hosts::{Host, NodeOfHost, Nodes, read_hosts};
 pub use images::ImageSettings;
 pub use processing::{ClusterChains, ProcessingChains};
 pub use server_toml::{SERVER_TOML, is_server_toml, read_server_toml, server_toml_markdown};
+pub use snippets::{SnippetSettings, Snippets};
 pub use tokenizers::{SpecialTokens, TokenizerForm, TokenizerSettings};
 
 use crate::package::{Place, Report};
@@ -55,13 +57,21 @@ pub fn read_services(root: &XmlElement, options: ServicesOptions, report: &mut R
             return services;
         }
     };
+    // What stands beside the clusters holds for all of them.
+    let mut snippets = Snippets::default();
+    for cluster in clusters.iter().filter(|cluster| cluster.name == "config") {
+        if !snippets.read(cluster, report) {
+            unused(cluster, "one process plays all parts", report);
+        }
+    }
     for cluster in clusters {
         match cluster.name.as_str() {
+            "config" => {}
             "container" | "jdisc" => {
                 services.containers.push(containers::read(cluster, options, report));
             }
-            "content" => services.contents.push(contents::read(cluster, report)),
-            "admin" | "config" | "routing" | "legacy" | "identity" => {
+            "content" => services.contents.push(contents::read(cluster, snippets.clone(), report)),
+            "admin" | "routing" | "legacy" | "identity" => {
                 unused(cluster, "one process plays all parts", report);
             }
             name => {

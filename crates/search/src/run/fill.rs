@@ -184,9 +184,15 @@ impl Source<'_> {
             Shown::Whole => whole(value),
             Shown::Marked | Shown::Snippet => {
                 let index = self.asked.index(at, &column.source);
-                let how = (language(), self.prepared.has_marks);
+                let Searcher { schema, cluster, .. } = self.searcher;
+                let settings = schema.snippet(cluster, &column.name);
+                let how = (language(), self.prepared.has_marks, settings);
                 let shown = index.and_then(|i| shown(value, &column.shown, self.asked, i, how));
-                shown.or_else(|| whole(value))
+                match shown {
+                    // Where nothing was found, nothing may be wanted.
+                    Some(Item::Text(text)) if text.is_empty() => None,
+                    shown => shown.or_else(|| whole(value)),
+                }
             }
             Shown::Tokens => {
                 let index = self.asked.index(at, &column.source).map(|(_, index)| index);

@@ -20,12 +20,12 @@ pub(crate) fn shown(
     shown: &Shown,
     asked: &Asked<'_>,
     index: (usize, &TextIndex),
-    (language, has_marks): (Language, bool),
+    (language, has_marks, settings): (Language, bool, SnippetSettings),
 ) -> Option<Item> {
     let text = |text: &str| {
         let marks = asked.marks(index, text, language);
         let pieces = match shown {
-            Shown::Snippet => snippet(text, &marks, &SnippetSettings::default()),
+            Shown::Snippet => snippet(text, &marks, &settings),
             _ => marked(text, &marks),
         };
         let [open, close, cut] = if has_marks { TAGS } else { PLAIN };

@@ -6,32 +6,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-/// How long the parts are, in bytes.
-#[derive(Debug, Clone, Copy)]
-pub struct SnippetSettings {
-    /// How long all parts together should be.
-    pub length: usize,
-    /// How many matches are enough.
-    pub max_matches: usize,
-    /// What is shorter takes more matches, if there are.
-    pub min_length: usize,
-    /// The most that is shown before and behind a word.
-    pub surround_max: usize,
-    /// How far the words of a match stand apart at most.
-    pub window: usize,
-}
-
-impl Default for SnippetSettings {
-    fn default() -> SnippetSettings {
-        SnippetSettings {
-            length: 256,
-            max_matches: 3,
-            min_length: 128,
-            surround_max: 128,
-            window: 200,
-        }
-    }
-}
+pub use stead_app::services::SnippetSettings;
 
 /// A word of a text that a query asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,11 +48,14 @@ pub fn marked(text: &str, marks: &[Mark]) -> Vec<Piece> {
     pieces
 }
 
-/// The best parts of a text, marked; its beginning where nothing is. Marks stand in order and may overlap.
+/// The best parts of a text, marked; its beginning where nothing is, if that is wanted. Marks stand in order and may overlap.
 #[must_use]
 pub fn snippet(text: &str, marks: &[Mark], settings: &SnippetSettings) -> Vec<Piece> {
     if marks.is_empty() {
-        return beginning(text, settings.length);
+        return match settings.has_beginning {
+            true => beginning(text, settings.length),
+            false => Vec::new(),
+        };
     }
     if text.len() < settings.length + SLACK {
         return marked(text, marks);

@@ -96,6 +96,7 @@ fn with_body(
         profiles: profiles(body, report),
         stemming: one(body, "stemming", report).map(|e| e.text().to_owned()),
         raw_as_base64: one(body, "raw-as-base64-in-summary", report).is_some_and(Element::bool),
+        snippets: Vec::new(),
         name,
     };
     unique("field", schema.all_fields().map(|f| &f.name), report);

@@ -45,6 +45,7 @@ fn the_best_parts_of_a_text_are_shown() {
         min_length: 20,
         surround_max: 15,
         window: 30,
+        has_beginning: true,
     };
     let filler = "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor ";
     let text = |parts: &[&str]| parts.join(filler);
