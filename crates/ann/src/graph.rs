@@ -56,7 +56,7 @@ impl Graph {
             nodes: Table::new(1),
             base: Table::new(options.links(0).div_ceil(LINE)),
             upper: Table::new(options.links(1).div_ceil(LINE)),
-            sketches: Sketches::new(options.metric),
+            sketches: Sketches::new(options.metric, options.is_far),
             entry: None,
             bound: 0,
             len: 0,

@@ -42,5 +42,5 @@ pub use graph::Graph;
 pub use metric::Metric;
 pub use options::{Options, Tuning};
 pub use search::{Hit, Outcome, Query, Request, Scratch, Strategy, exact};
-pub use vectors::{Rows, Vectors};
+pub use vectors::{Row, Rows, Vectors};
 pub use write::{Lent, Writer, alone};

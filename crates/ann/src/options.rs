@@ -13,6 +13,8 @@ pub struct Options {
     pub explore: usize,
     /// Whether documents may have several vectors.
     pub has_many: bool,
+    /// Whether vectors lie where it takes long to read one: then there are sketches of them however few they are.
+    pub is_far: bool,
 }
 
 /// The fewest and the most links: with one a graph is a chain; the most keep a list below 8 KiB.
@@ -22,7 +24,7 @@ impl Options {
     /// Vespa's defaults: 16 links, 200 explored, one vector for each document.
     #[must_use]
     pub fn new(metric: Metric) -> Options {
-        Options { metric, max_links: 16, explore: 200, has_many: false }
+        Options { metric, max_links: 16, explore: 200, has_many: false, is_far: false }
     }
 
     /// The links of a node on a level.

@@ -61,16 +61,17 @@ pub(crate) const STEP_ERROR: f64 = 1.0 / (1 << 12) as f64;
 const APART_UNIT: f64 = 1.0 / 2048.0;
 
 impl Sketches {
-    /// None, before there are enough vectors.
-    pub(crate) fn new(metric: Metric) -> Sketches {
+    /// None, before there are enough vectors: of those that are far, which no cache holds anyway, one is.
+    pub(crate) fn new(metric: Metric, is_far: bool) -> Sketches {
         let notes = Table::new(if metric == Metric::PrenormalizedAngular { 1 } else { 2 });
-        Sketches { metric, from: LARGE, size: 0, lines: Table::new(1), notes, longest: 0.0 }
+        let from = if is_far { 0 } else { LARGE };
+        Sketches { metric, from, size: 0, lines: Table::new(1), notes, longest: 0.0 }
     }
 
     /// None, with another limit of bytes.
     #[cfg(test)]
     pub(crate) fn from(metric: Metric, from: usize) -> Sketches {
-        Sketches { from, ..Sketches::new(metric) }
+        Sketches { from, ..Sketches::new(metric, false) }
     }
 
     /// Of how many numbers; 0 if there are none.
@@ -101,7 +102,7 @@ impl Sketches {
     /// None yet, of vectors of so many numbers; 0 for none at all.
     pub(crate) fn empty(&self, size: usize) -> Sketches {
         let lines = Table::new(size.div_ceil(SKETCHED).max(1));
-        Sketches { from: self.from, size, lines, ..Sketches::new(self.metric) }
+        Sketches { from: self.from, size, lines, ..Sketches::new(self.metric, false) }
     }
 
     /// Sketches the vector of a node, of which the square of the length is known; nothing where there are no sketches.

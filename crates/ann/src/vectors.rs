@@ -1,6 +1,10 @@
 //! Where the vectors lie.
 
+use std::array;
+use std::ops::Deref;
+
 use crate::cell::Cell;
+use crate::compare::BATCH;
 
 /// The vectors of documents, where the caller has them: a graph holds none.
 ///
@@ -9,11 +13,39 @@ pub trait Vectors: Sync {
     /// The type of their numbers.
     type Cell: Cell;
 
+    /// A vector while somebody looks at it.
+    type Row<'v>: Row<Self::Cell>
+    where
+        Self: 'v;
+
+    /// Whether vectors lie where it takes long to read one, so that it is told which are read next.
+    const IS_FAR: bool = false;
+
     /// How many vectors a document has.
     fn count(&self, document: u32) -> u32;
 
     /// A vector of a document; nothing if it has none there.
-    fn vector(&self, document: u32, at: u32) -> Option<&[Self::Cell]>;
+    fn vector(&self, document: u32, at: u32) -> Option<Self::Row<'_>>;
+
+    /// Some vectors are read next, each of a document and which of its vectors it is: of those that are far.
+    fn will_read(&self, _vectors: impl Iterator<Item = (u32, u32)>) {}
+}
+
+/// A vector that somebody looks at.
+pub trait Row<T>: Deref<Target = [T]> + Default {
+    /// Does something with several, at most as many as are compared at a time.
+    fn with<R>(rows: &[Self], then: impl FnOnce(&[&[T]]) -> R) -> R {
+        let mut list: [&[T]; BATCH] = array::from_fn(|_| &[][..]);
+        list.iter_mut().zip(rows).for_each(|(place, row)| *place = row);
+        then(list.get(..rows.len()).unwrap_or(&list))
+    }
+}
+
+impl<T> Row<T> for &[T] {
+    #[inline(always)]
+    fn with<R>(rows: &[Self], then: impl FnOnce(&[&[T]]) -> R) -> R {
+        then(rows)
+    }
 }
 
 /// Vectors of one length behind each other, one for each document.
@@ -33,6 +65,10 @@ impl<'v, T> Rows<'v, T> {
 
 impl<T: Cell> Vectors for Rows<'_, T> {
     type Cell = T;
+    type Row<'v>
+        = &'v [T]
+    where
+        Self: 'v;
 
     fn count(&self, document: u32) -> u32 {
         u32::from(self.vector(document, 0).is_some())

@@ -29,6 +29,7 @@ mod near;
 mod onnx_functions;
 mod orders;
 mod paged;
+mod paged_neighbors;
 mod predicate_index;
 mod predicates;
 mod ranking;

@@ -123,7 +123,7 @@ fn nearest(view: &View, vector: &[f32]) -> (u32, f64) {
     let vector: Vec<f64> = vector.iter().map(|x| f64::from(*x)).collect();
     let (mut scratch, mut hits) = (Scratch::default(), Vec::new());
     let request = Request { explore: 100, ..Request::new(1) };
-    view.nearest(0, &vector, &request, &mut scratch, &mut hits).unwrap();
+    view.nearest(0, &vector, &request, &mut scratch, &mut hits).unwrap().unwrap();
     (hits[0].document, hits[0].distance)
 }
 

@@ -15,6 +15,7 @@ mod hostile_predicate;
 mod live;
 mod paged;
 mod paged_ahead;
+mod paged_graphs;
 mod scripts;
 mod slow_disk;
 mod snapshots;

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 use crate::compare::BATCH;
 use crate::search::{Hit, Query, Stop};
-use crate::vectors::Vectors;
+use crate::vectors::{Row, Vectors};
 
 /// A hit by its order; the greatest is the one to lose.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,7 +42,7 @@ pub(super) fn nearest<V: Vectors>(
 ) -> bool {
     heap.clear();
     let mut places = [(0, 0); BATCH];
-    let mut rows: [&[V::Cell]; BATCH] = array::from_fn(|_| &[][..]);
+    let mut rows: [V::Row<'_>; BATCH] = array::from_fn(|_| Default::default());
     let mut count = 0;
     // The nearest vector of the document whose vectors are being compared.
     let mut best: Option<Nearest> = None;
@@ -56,10 +56,21 @@ pub(super) fn nearest<V: Vectors>(
             *worst = best;
         }
     };
-    let mut compare = |rows: &[&[V::Cell]], places: &[(u32, u32)], best: &mut Option<Nearest>| {
+    let mut compare = |places: &mut [(u32, u32)], best: &mut Option<Nearest>| {
+        if V::IS_FAR {
+            vectors.will_read(places.iter().copied());
+        }
+        let mut count = 0;
+        for at in 0..places.len() {
+            let (document, number) = places[at];
+            let row = vectors.vector(document, number).filter(|row| row.len() == query.len());
+            let Some(row) = row else { continue };
+            (places[count], rows[count]) = ((document, number), row);
+            count += 1;
+        }
         let mut orders = [0.0; BATCH];
-        query.comparer.orders(rows, &mut orders[..rows.len()]);
-        for ((document, at), order) in places.iter().zip(orders) {
+        Row::with(&rows[..count], |rows| query.comparer.orders(rows, &mut orders[..count]));
+        for ((document, at), order) in places[..count].iter().zip(orders) {
             let next = Nearest { order, document: *document, at: *at };
             match best {
                 Some(same) if same.document == *document => *same = next.min(*same),
@@ -70,13 +81,11 @@ pub(super) fn nearest<V: Vectors>(
     let mut is_whole = true;
     'all: for document in documents {
         for at in 0..vectors.count(document) {
-            let row = vectors.vector(document, at).filter(|row| row.len() == query.len());
-            let Some(row) = row else { continue };
-            (places[count], rows[count]) = ((document, at), row);
+            places[count] = (document, at);
             count += 1;
             if count == BATCH {
                 count = 0;
-                compare(&rows, &places, &mut best);
+                compare(&mut places, &mut best);
                 if stop.is_time() {
                     is_whole = false;
                     break 'all;
@@ -84,7 +93,7 @@ pub(super) fn nearest<V: Vectors>(
             }
         }
     }
-    compare(&rows[..count], &places[..count], &mut best);
+    compare(&mut places[..count], &mut best);
     offer(best);
     is_whole
 }

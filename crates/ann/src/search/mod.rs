@@ -317,7 +317,7 @@ impl Graph {
         let mut orders = [0.0];
         let taken = if strategy == Strategy::PostFilter { usize::MAX } else { most };
         hits.extend(steps.pool.hits().take(taken).filter_map(|candidate| {
-            walk.comparer.orders(&[walk.row(candidate.node)?], &mut orders);
+            walk.comparer.orders(&[&walk.row(candidate.node)?], &mut orders);
             let (document, at) = self.place(candidate.node);
             (orders[0] < f64::INFINITY).then(|| Hit {
                 document,

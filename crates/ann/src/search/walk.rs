@@ -9,7 +9,7 @@ use crate::graph::Graph;
 use crate::links::{LINE, nodes};
 use crate::pool::{Candidate, Pool};
 use crate::search::{Sieve, Stop};
-use crate::vectors::Vectors;
+use crate::vectors::{Row, Vectors};
 use crate::visited::Visited;
 
 /// A graph, the vectors of its nodes, and the one that these are compared with.
@@ -32,15 +32,15 @@ pub(crate) struct Steps {
 }
 
 /// Nodes to be compared together.
-pub(super) struct Batch<'v, T> {
+pub(super) struct Batch<R> {
     nodes: [u32; BATCH],
-    rows: [&'v [T]; BATCH],
+    rows: [R; BATCH],
     count: usize,
 }
 
-impl<'v, T> Batch<'v, T> {
-    pub(super) fn new() -> Batch<'v, T> {
-        Batch { nodes: [0; BATCH], rows: array::from_fn(|_| &[][..]), count: 0 }
+impl<R: Default> Batch<R> {
+    pub(super) fn new() -> Batch<R> {
+        Batch { nodes: [0; BATCH], rows: array::from_fn(|_| R::default()), count: 0 }
     }
 }
 
@@ -52,7 +52,7 @@ fn nowhere(node: u32) -> Candidate {
 impl<'w, V: Vectors> Walk<'w, V> {
     /// The vector of a node, if it has the length of the other.
     #[inline(always)]
-    pub(crate) fn row(&self, node: u32) -> Option<&'w [V::Cell]> {
+    pub(crate) fn row(&self, node: u32) -> Option<V::Row<'w>> {
         let (document, at) = self.graph.place(node);
         let row = self.vectors.vector(document, at)?;
         (row.len() == self.comparer.len()).then_some(row)
@@ -62,7 +62,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
     pub(crate) fn candidate(&self, node: u32) -> Candidate {
         let mut order = [f64::INFINITY];
         if let Some(row) = self.row(node) {
-            self.comparer.orders(&[row], &mut order);
+            self.comparer.orders(&[&row], &mut order);
         }
         Candidate { order: order[0] as f32, node }
     }
@@ -72,7 +72,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
     #[inline(always)]
     pub(super) fn push(
         &self,
-        batch: &mut Batch<'w, V::Cell>,
+        batch: &mut Batch<V::Row<'w>>,
         node: u32,
         limit: f32,
         mut found: impl FnMut(Candidate),
@@ -80,9 +80,10 @@ impl<'w, V: Vectors> Walk<'w, V> {
         match &self.sieve {
             // Where its vector lies is looked up of those that pass.
             Some(sieve) => sieve.prefetch(node),
+            None if V::IS_FAR => {}
             None => {
                 let Some(row) = self.row(node) else { return found(nowhere(node)) };
-                prefetch_begin(row);
+                prefetch_begin(&row);
                 batch.rows[batch.count] = row;
             }
         }
@@ -98,13 +99,15 @@ impl<'w, V: Vectors> Walk<'w, V> {
     #[inline(always)]
     pub(super) fn sift(
         &self,
-        batch: &mut Batch<'w, V::Cell>,
+        batch: &mut Batch<V::Row<'w>>,
         limit: f32,
         mut found: impl FnMut(Candidate),
     ) {
-        let Some(sieve) = &self.sieve else { return };
+        if self.sieve.is_none() && !V::IS_FAR {
+            return;
+        }
         let mut count = batch.count;
-        if limit < f32::INFINITY {
+        if let Some(sieve) = self.sieve.as_ref().filter(|_| limit < f32::INFINITY) {
             let mut pass = [false; BATCH];
             sieve.may_pass(&batch.nodes[..count], limit, &mut pass);
             let all = count;
@@ -115,6 +118,9 @@ impl<'w, V: Vectors> Walk<'w, V> {
             }
         }
         batch.count = 0;
+        if V::IS_FAR {
+            self.vectors.will_read(batch.nodes[..count].iter().map(|node| self.graph.place(*node)));
+        }
         for at in 0..count {
             let node = batch.nodes[at];
             let Some(row) = self.row(node) else {
@@ -122,7 +128,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
                 found(nowhere(node));
                 continue;
             };
-            prefetch_begin(row);
+            prefetch_begin(&row);
             (batch.nodes[batch.count], batch.rows[batch.count]) = (node, row);
             batch.count += 1;
         }
@@ -130,7 +136,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
 
     /// Compares the nodes of a batch, which is empty then.
     #[inline(always)]
-    pub(super) fn compare(&self, batch: &mut Batch<'w, V::Cell>, found: impl FnMut(Candidate)) {
+    pub(super) fn compare(&self, batch: &mut Batch<V::Row<'w>>, found: impl FnMut(Candidate)) {
         let mut candidates = [Candidate::NONE; BATCH];
         let count = self.take(batch, &mut candidates);
         candidates[..count].iter().copied().for_each(found);
@@ -138,10 +144,11 @@ impl<'w, V: Vectors> Walk<'w, V> {
 
     /// Compares the nodes of a batch, which is empty then, and writes how far they are; how many there were.
     #[inline(always)]
-    fn take(&self, batch: &mut Batch<'w, V::Cell>, candidates: &mut [Candidate; BATCH]) -> usize {
+    fn take(&self, batch: &mut Batch<V::Row<'w>>, candidates: &mut [Candidate; BATCH]) -> usize {
         let count = std::mem::take(&mut batch.count);
         let mut orders = [0.0; BATCH];
-        self.comparer.orders(&batch.rows[..count], &mut orders[..count]);
+        let rows = &batch.rows[..count];
+        Row::with(rows, |rows| self.comparer.orders(rows, &mut orders[..count]));
         let compared = batch.nodes[..count].iter().zip(orders);
         for (candidate, (node, order)) in candidates.iter_mut().zip(compared) {
             *candidate = Candidate { order: order as f32, node: *node };
@@ -230,7 +237,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
                         self.push_links(next.node, level, ahead, visited, limit, found);
                     }
                 };
-                let count = if self.sieve.is_some() {
+                let count = if self.sieve.is_some() || V::IS_FAR {
                     // The vectors of those that are not too far come while sketches of others are asked for.
                     self.sift(batch, limit, |x| offer(pool, x));
                     go_on(pool, ahead, visited);
@@ -254,7 +261,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
         &self,
         node: u32,
         level: u32,
-        batch: &mut Batch<'w, V::Cell>,
+        batch: &mut Batch<V::Row<'w>>,
         visited: &mut Visited,
         limit: f32,
         mut found: impl FnMut(Candidate),

@@ -35,6 +35,10 @@ pub(crate) struct Documents<T>(pub(crate) BTreeMap<u32, Vec<Vec<T>>>);
 
 impl<T: Cell> Vectors for Documents<T> {
     type Cell = T;
+    type Row<'v>
+        = &'v [T]
+    where
+        Self: 'v;
 
     fn count(&self, document: u32) -> u32 {
         self.0.get(&document).map_or(0, |vectors| vectors.len() as u32)

@@ -92,7 +92,7 @@ fn built<T: Cell>(
 
 fn without(graph: &Graph) -> Graph {
     let mut graph = graph.clone();
-    graph.sketches = Sketches::new(graph.options.metric);
+    graph.sketches = Sketches::new(graph.options.metric, false);
     graph
 }
 

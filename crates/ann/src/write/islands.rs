@@ -60,7 +60,7 @@ impl Writer {
         match vectors.vector(document, at) {
             Some(row) => {
                 let metric = graph.options.metric;
-                let comparer = Comparer::of_vector(metric, graph.isa, row, graph.longest);
+                let comparer = Comparer::of_vector(metric, graph.isa, &row, graph.longest);
                 let walk = Walk { graph, vectors, comparer: &comparer, sieve: None };
                 walk.each(all(others).into_iter(), |candidate| found.push(candidate));
             }

@@ -118,7 +118,7 @@ fn choose<V: Vectors>(graph: &Graph, vectors: &V, arrivals: &[Arrival]) -> Vec<u
         // The caller has no vector of it any more: one link is as good as another.
         return all.into_iter().take(most).collect();
     };
-    let comparer = Comparer::of_vector(graph.options.metric, graph.isa, row, graph.longest);
+    let comparer = Comparer::of_vector(graph.options.metric, graph.isa, &row, graph.longest);
     let walk = Walk { graph, vectors, comparer: &comparer, sieve: None };
     let mut candidates = Vec::with_capacity(all.len());
     walk.each(all.into_iter(), |candidate| candidates.push(candidate));

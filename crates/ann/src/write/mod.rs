@@ -90,6 +90,12 @@ impl Writer {
         writer
     }
 
+    /// What its graph is made with.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.graph.options
+    }
+
     #[cfg(test)]
     pub(crate) fn graph(&self) -> &Graph {
         &self.graph
@@ -198,7 +204,7 @@ impl Writer {
         let count = vectors.count(document);
         for at in 0..if has_many { count } else { count.min(1) } {
             let Some(row) = vectors.vector(document, at) else { continue };
-            let square = square::<V::Cell>(self.graph.isa, row);
+            let square = square::<V::Cell>(self.graph.isa, &row);
             if !square.is_finite() {
                 continue;
             }
@@ -214,7 +220,7 @@ impl Writer {
             let levels = 1 + level_of(document, at, self.graph.options.links(1));
             let unit = self.take_units(levels - 1);
             self.graph.insert(number, Node { levels, unit, place: (document, at) });
-            self.graph.sketches.put(self.graph.isa, number, row, square);
+            self.graph.sketches.put(self.graph.isa, number, &row, square);
             for level in 0..levels {
                 self.graph.links_mut(number, level);
             }

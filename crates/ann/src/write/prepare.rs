@@ -27,7 +27,7 @@ pub(super) fn prepare<V: Vectors>(
     let (document, at) = graph.place(newcomer.node);
     let mut links = vec![Vec::new(); newcomer.levels as usize];
     let Some(row) = vectors.vector(document, at) else { return links };
-    let comparer = Comparer::of_vector(graph.options.metric, graph.isa, row, graph.longest);
+    let comparer = Comparer::of_vector(graph.options.metric, graph.isa, &row, graph.longest);
     let rough = OnceLock::new();
     let sieve = Sieve::new(&comparer, &rough, graph);
     let walk = Walk { graph, vectors, comparer: &comparer, sieve };

@@ -67,7 +67,7 @@ impl Writer {
             let (document, label) = graph.place(*node);
             if let Some(row) = vectors.vector(document, label) {
                 let (metric, longest) = (graph.options.metric, graph.longest);
-                let comparer = Comparer::of_vector(metric, graph.isa, row, longest);
+                let comparer = Comparer::of_vector(metric, graph.isa, &row, longest);
                 Walk { graph, vectors, comparer: &comparer, sieve: None }.each(others, found);
             } else {
                 // It is about to go too: until then what it leads to is held together by it.
@@ -101,7 +101,7 @@ impl Writer {
         let graph = &self.graph;
         let (document, at) = graph.place(node);
         let Some(row) = vectors.vector(document, at) else { return };
-        let comparer = Comparer::of_vector(graph.options.metric, graph.isa, row, graph.longest);
+        let comparer = Comparer::of_vector(graph.options.metric, graph.isa, &row, graph.longest);
         let walk = Walk { graph, vectors, comparer: &comparer, sieve: None };
         let is_start = |other: &u32| *other != node && graph.node(*other).levels > level;
         // All nodes are gone through only where none of the others that were near is left.

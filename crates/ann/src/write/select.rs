@@ -3,7 +3,7 @@
 use crate::compare::Comparer;
 use crate::pool::Candidate;
 use crate::search::Walk;
-use crate::vectors::Vectors;
+use crate::vectors::{Row, Vectors};
 
 /// Vectors that one is compared with before it is asked whether one of them was near enough.
 const AT_ONCE: usize = 8;
@@ -24,7 +24,7 @@ pub(super) fn select<V: Vectors>(
     most: usize,
 ) -> Vec<Candidate> {
     let mut chosen: Vec<Candidate> = Vec::with_capacity(most);
-    let mut rows: Vec<&[V::Cell]> = Vec::with_capacity(most);
+    let mut rows: Vec<V::Row<'_>> = Vec::with_capacity(most);
     let graph = walk.graph;
     let mut more = Vec::new();
     for candidate in candidates.iter().filter(|candidate| candidate.order < f32::INFINITY) {
@@ -38,10 +38,10 @@ pub(super) fn select<V: Vectors>(
         }
         if !rows.is_empty() {
             let metric = graph.options.metric;
-            let comparer = Comparer::of_vector(metric, graph.isa, row, graph.longest);
+            let comparer = Comparer::of_vector(metric, graph.isa, &row, graph.longest);
             let is_behind = rows.chunks(AT_ONCE).any(|rows| {
                 let mut orders = [0.0; AT_ONCE];
-                comparer.orders(rows, &mut orders[..rows.len()]);
+                Row::with(rows, |rows| comparer.orders(rows, &mut orders[..rows.len()]));
                 orders[..rows.len()].iter().any(|order| (*order as f32) < candidate.order)
             });
             if is_behind {

@@ -16,13 +16,16 @@ impl Writer {
     /// are quicker then, and find the same; what was published before has none. On threads that are lent.
     pub fn sketch<V: Vectors>(&mut self, vectors: &V, lent: Lent<'_>) {
         let graph = &self.graph;
+        if graph.sketches.size() > 0 || !Sketches::are_for::<V::Cell>(graph.options.metric) {
+            return;
+        }
         // All of a graph have the same length.
         let some = graph.entry.and_then(|(node, _)| {
             let (document, at) = graph.place(node);
             vectors.vector(document, at)
         });
-        let Some(size) = some.map(<[V::Cell]>::len) else { return };
-        if graph.sketches.size() > 0 || !graph.sketches.are_worth::<V::Cell>(graph.len, size) {
+        let Some(size) = some.map(|row| row.len()) else { return };
+        if !graph.sketches.are_worth::<V::Cell>(graph.len, size) {
             return;
         }
         let parts: Vec<Range<u32>> = (0..graph.bound)
@@ -36,7 +39,7 @@ impl Writer {
                 let (document, label) = graph.place(node);
                 let is_there = graph.node(node).levels > 0;
                 if let Some(row) = vectors.vector(document, label).filter(|_| is_there) {
-                    sketches.put(graph.isa, at, row, square::<V::Cell>(graph.isa, row));
+                    sketches.put(graph.isa, at, &row, square::<V::Cell>(graph.isa, &row));
                 }
             }
             // Nobody else sets it.

@@ -138,7 +138,7 @@ fn distances(
     let lie_together =
         |a: &u32, b: &u32| a.checked_add(1) == Some(*b) && view.split(*a).0 == view.split(*b).0;
     for run in documents.chunk_by(lie_together) {
-        let column = columns.at(run[0]).map_err(|e| e.to_string())?;
+        let column = columns.rows(run[0], run.len()).map_err(|e| e.to_string())?;
         let (column, row) = column.ok_or(NO_VECTORS)?;
         let from = found.len();
         for query in queries {

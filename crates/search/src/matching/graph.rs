@@ -64,17 +64,17 @@ pub(super) fn nearest(
         ..Request::new(neighbor.target_hits)
     };
     SCRATCH.with_borrow_mut(|(scratch, hits)| {
-        let outcome = view.nearest(attribute, comparison.vector, &request, scratch, hits);
-        let Some(outcome) = outcome else { return Ok(None) };
+        let outcome = view.nearest(attribute, comparison.vector, &request, scratch, hits)?;
+        let values = view.attribute(&neighbor.attribute);
+        let Some((outcome, values)) = outcome.zip(values) else { return Ok(None) };
         let ended = (!outcome.is_complete).then(|| end.why());
         let mut candidates = Vec::with_capacity(hits.len());
         let mut distances = Vec::new();
         for hit in hits.iter() {
             let (segment, row) = comparison.matcher.split(hit.document);
-            let Some(work) = comparison.matcher.work(segment) else { continue };
-            let Some(column) = work.column(attribute)? else { continue };
+            let Some((column, at)) = values.alone(hit.document)? else { continue };
             distances.clear();
-            comparison.vectors(column)?.distances(row..row + 1, &mut distances);
+            comparison.vectors(&column)?.distances(at..at + 1, &mut distances);
             candidates
                 .extend(distances.iter().filter_map(|d| comparison.candidate(*d, segment, row)));
         }

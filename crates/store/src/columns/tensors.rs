@@ -216,8 +216,23 @@ impl TensorColumn {
     /// The vectors of its documents, of types with one indexed dimension whose cells have this type.
     pub(crate) fn vectors<T: VectorCell>(&self) -> Option<ColumnVectors<'_, T>> {
         let absent = Some(&self.absent).filter(|absent| absent.count() > 0);
-        let offsets = self.mapped.as_ref().map(|mapped| &*mapped.offsets);
+        let offsets = self.offsets();
         Some(ColumnVectors { cells: T::numbers(self.cells.cells())?, offsets, absent })
+    }
+
+    /// The bytes of the cells of all documents, as they are [written](TensorColumn::write).
+    pub(crate) fn bytes<R>(&self, then: impl FnOnce(&[u8]) -> R) -> R {
+        each_cell!(&self.cells.cells(), cells => then(bytemuck::cast_slice(cells)))
+    }
+
+    /// How many of these are of a block of cells: a vector, of types with one indexed dimension.
+    pub(crate) fn vector_bytes(&self) -> usize {
+        self.kind.block_size() * self.kind.cell().size()
+    }
+
+    /// The block with which each document begins, and the number of all, of types with mapped dimensions.
+    pub(crate) fn offsets(&self) -> Option<&[u32]> {
+        self.mapped.as_ref().map(|mapped| &*mapped.offsets)
     }
 
     /// The cells of all documents, if they have this type, lie in a place of their own, and are one vector for each.

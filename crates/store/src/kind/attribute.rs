@@ -117,11 +117,10 @@ pub(super) fn attributes_of(
     parts(field, kind, at, schema, &field.name.value, &mut path, attributes);
 }
 
-/// The graph of the vectors of a field with `index` in its script. Vectors on disk have none: each step through a graph would read from
-/// there.
+/// The graph of the vectors of a field with `index` in its script.
 fn graph_of(field: &Field, kind: &DataType) -> Option<stead_ann::Options> {
     let DataType::Tensor(kind) = kind else { return None };
-    let is_wanted = !field.outputs("index").is_empty() && !field.attribute.paged;
+    let is_wanted = !field.outputs("index").is_empty();
     let has_vectors = kind.indexed().count() == 1
         && matches!(
             kind.cell(),
@@ -133,6 +132,7 @@ fn graph_of(field: &Field, kind: &DataType) -> Option<stead_ann::Options> {
         max_links: hnsw.max_links_per_node as usize,
         explore: hnsw.neighbors_to_explore_at_insert as usize,
         has_many: kind.mapped_count() > 0,
+        is_far: field.attribute.paged,
         ..stead_ann::Options::new(metric)
     })
 }

@@ -7,11 +7,12 @@ use stead_ann::{Graph, Hit, Outcome, Query, Request, Scratch, Writer};
 use stead_expr::CellType;
 
 use super::block::Block;
+use super::far::FarVectors;
 use super::vectors::AttributeVectors;
 use super::view::{State, View};
 use crate::columns::{Column, VectorCell};
+use crate::error::StoreError;
 use crate::kind::{AttributeColumn, DataType, DocumentType};
-use crate::paged::Slot;
 use crate::parallel::in_parallel;
 use crate::value::FieldValue;
 
@@ -33,6 +34,9 @@ struct GraphWriter {
     writer: Writer,
     /// The documents whose vectors have changed, in any order, some of them several times.
     waiting: Vec<u32>,
+    /// Whether vectors that it should have lie on disk and could not be read: then there is no graph, so that searches look at all vectors, and
+    /// tell what is wrong rather than find what is left.
+    is_lost: bool,
 }
 
 impl Graphs {
@@ -40,7 +44,7 @@ impl Graphs {
     pub(super) fn new(kind: &DocumentType) -> Graphs {
         let of = |(attribute, about): (usize, &AttributeColumn)| {
             let writer = Writer::new(about.graph?);
-            Some(GraphWriter { attribute, writer, waiting: Vec::new() })
+            Some(GraphWriter { attribute, writer, waiting: Vec::new(), is_lost: false })
         };
         let writers: Vec<GraphWriter> =
             kind.attributes().iter().enumerate().filter_map(of).collect();
@@ -83,15 +87,16 @@ impl Graphs {
         before: Option<(&Block, usize)>,
     ) {
         let Some(of) = self.writers.iter_mut().find(|of| of.attribute == attribute) else { return };
-        let has = |(block, row): (&Block, usize)| match block.slot(attribute) {
-            Some(Slot::Memory(column)) => match (&**column, value) {
-                (Column::Tensors(tensors), None) => tensors.absent().contains(row),
-                (Column::Tensors(tensors), Some(FieldValue::Tensor(value))) => {
+        // What lies on disk is not read for it.
+        let has = |(block, row): (&Block, usize)| {
+            let known = block.slot(attribute).and_then(|slot| slot.in_memory(row));
+            match (known, value) {
+                (Some((Column::Tensors(tensors), row)), None) => tensors.absent().contains(row),
+                (Some((Column::Tensors(tensors), row)), Some(FieldValue::Tensor(value))) => {
                     !tensors.absent().contains(row) && tensors.value(row).as_ref() == Some(value)
                 }
                 _ => false,
-            },
-            _ => false,
+            }
         };
         if !before.is_some_and(has) {
             of.waiting.push(lid);
@@ -105,12 +110,12 @@ impl Graphs {
             of.waiting.dedup();
             let Some(about) = state.kind.attributes().get(of.attribute) else { continue };
             let DataType::Tensor(kind) = &about.kind else { continue };
-            let size = kind.block_size();
+            let (size, is_far) = (kind.block_size(), about.is_paged);
             match kind.cell() {
-                CellType::Double => of.take_up::<f64>(state, size),
-                CellType::Float => of.take_up::<f32>(state, size),
-                CellType::BFloat16 => of.take_up::<bf16>(state, size),
-                CellType::Int8 => of.take_up::<i8>(state, size),
+                CellType::Double => of.take_up::<f64>(state, size, is_far),
+                CellType::Float => of.take_up::<f32>(state, size, is_far),
+                CellType::BFloat16 => of.take_up::<bf16>(state, size, is_far),
+                CellType::Int8 => of.take_up::<i8>(state, size, is_far),
                 // There are no graphs of others.
                 _ => {}
             }
@@ -124,32 +129,52 @@ impl Graphs {
 /// Makes the graph of a writer the one that others see next.
 fn set(published: &mut Arc<[Option<Arc<Graph>>]>, of: &GraphWriter) {
     if let Some(place) = Arc::make_mut(published).get_mut(of.attribute) {
-        *place = Some(Arc::new(of.writer.publish()));
+        *place = (!of.is_lost).then(|| Arc::new(of.writer.publish()));
     }
 }
 
 impl GraphWriter {
     /// Puts the vectors that wait in the place of those that the graph has of their documents.
-    fn take_up<T: VectorCell>(&mut self, state: &State, size: usize) {
-        let vectors = AttributeVectors::<T>::new(state, self.attribute, size);
+    fn take_up<T: VectorCell>(&mut self, state: &State, size: usize, is_far: bool) {
+        if self.is_lost {
+            return;
+        }
         // There are fewer documents than numbers for vectors; of a document with so many of them that there are none left, what has none is not
         // found by the graph.
+        if !is_far {
+            let vectors = AttributeVectors::<T>::new(state, self.attribute, size);
+            let _ = self.writer.put_all(&vectors, &self.waiting, &lent);
+            return;
+        }
+        let vectors = FarVectors::<T>::new(state, self.attribute, size);
         let _ = self.writer.put_all(&vectors, &self.waiting, &lent);
+        // What others are compared with may be missing: then they have other links.
+        let are_lost = |lid: &u32| FarVectors::<T>::new(state, self.attribute, size).are_lost(*lid);
+        if vectors.error().is_some() && self.waiting.iter().any(are_lost) {
+            self.is_lost = true;
+            self.writer = Writer::new(*self.writer.options());
+        }
     }
 
     /// Sketches the vectors of a graph that was read, for cells of which there are sketches.
     fn sketch(&mut self, state: &State) {
         let Some(about) = state.kind.attributes().get(self.attribute) else { return };
         let DataType::Tensor(kind) = &about.kind else { return };
-        let (attribute, size) = (self.attribute, kind.block_size());
         match kind.cell() {
-            CellType::Double => {
-                self.writer.sketch(&AttributeVectors::<f64>::new(state, attribute, size), &lent);
-            }
-            CellType::Float => {
-                self.writer.sketch(&AttributeVectors::<f32>::new(state, attribute, size), &lent);
-            }
+            CellType::Double => self.sketch_of::<f64>(state, kind.block_size(), about.is_paged),
+            CellType::Float => self.sketch_of::<f32>(state, kind.block_size(), about.is_paged),
             _ => {}
+        }
+    }
+
+    fn sketch_of<T: VectorCell>(&mut self, state: &State, size: usize, is_far: bool) {
+        match is_far {
+            // What is not read has no sketch, so that a search that comes to it reads it.
+            true => self.writer.sketch(&FarVectors::<T>::new(state, self.attribute, size), &lent),
+            false => {
+                let vectors = AttributeVectors::<T>::new(state, self.attribute, size);
+                self.writer.sketch(&vectors, &lent);
+            }
         }
     }
 }
@@ -176,6 +201,9 @@ impl View {
 
     /// The documents whose vectors are nearest to one, of an attribute by its number: the nearest first, in `hits`, whose content goes. Nothing
     /// if the attribute has no [graph](View::graph), or its vectors another length.
+    ///
+    /// # Errors
+    /// [`StoreError::Column`] where a vector that it comes to lies on disk and cannot be read.
     pub fn nearest(
         &self,
         attribute: usize,
@@ -183,22 +211,31 @@ impl View {
         request: &Request<'_>,
         scratch: &mut Scratch,
         hits: &mut Vec<Hit>,
-    ) -> Option<Outcome> {
-        let graph = self.graph(attribute)?;
-        let DataType::Tensor(kind) = &self.kind().attributes().get(attribute)?.kind else {
-            return None;
-        };
-        if kind.block_size() != vector.len() {
-            return None;
-        }
-        let run = Run { state: &self.state, graph, attribute, vector, request };
-        Some(match kind.cell() {
+    ) -> Result<Option<Outcome>, StoreError> {
+        let Some(run) = self.run(attribute, vector, request) else { return Ok(None) };
+        let outcome = match run.cell {
             CellType::Double => run.search::<f64>(scratch, hits),
             CellType::Float => run.search::<f32>(scratch, hits),
             CellType::BFloat16 => run.search::<bf16>(scratch, hits),
             CellType::Int8 => run.search::<i8>(scratch, hits),
-            _ => return None,
-        })
+            _ => return Ok(None),
+        };
+        outcome.map(Some)
+    }
+
+    /// A search of the graph of an attribute, if there can be one.
+    fn run<'r>(
+        &'r self,
+        attribute: usize,
+        vector: &'r [f64],
+        request: &'r Request<'r>,
+    ) -> Option<Run<'r>> {
+        let graph = self.graph(attribute)?;
+        let about = self.kind().attributes().get(attribute)?;
+        let DataType::Tensor(kind) = &about.kind else { return None };
+        let (state, cell, is_far) = (&*self.state, kind.cell(), about.is_paged);
+        let is_it = kind.block_size() == vector.len();
+        is_it.then_some(Run { state, graph, attribute, cell, is_far, vector, request })
     }
 }
 
@@ -207,18 +244,31 @@ struct Run<'r> {
     state: &'r State,
     graph: &'r Graph,
     attribute: usize,
+    /// Of the vectors
+    cell: CellType,
+    /// Whether columns may lie on disk
+    is_far: bool,
     vector: &'r [f64],
     request: &'r Request<'r>,
 }
 
 impl Run<'_> {
-    fn search<T: VectorCell>(&self, scratch: &mut Scratch, hits: &mut Vec<Hit>) -> Outcome {
+    fn search<T: VectorCell>(
+        &self,
+        scratch: &mut Scratch,
+        hits: &mut Vec<Hit>,
+    ) -> Result<Outcome, StoreError> {
         let (state, attribute, size) = (self.state, self.attribute, self.vector.len());
+        let query = Query::<T>::new(self.graph.options().metric, self.vector);
+        if self.is_far {
+            let vectors = FarVectors::<T>::new(state, attribute, size);
+            let outcome = self.graph.search(&vectors, &query, self.request, scratch, hits);
+            return vectors.error().map_or(Ok(outcome), Err);
+        }
         let vectors = match state.places.of(state, attribute, T::CELL) {
             Some(places) => AttributeVectors::<T>::placed(state, attribute, size, places),
             None => AttributeVectors::<T>::new(state, attribute, size),
         };
-        let query = Query::<T>::new(self.graph.options().metric, self.vector);
-        self.graph.search(&vectors, &query, self.request, scratch, hits)
+        Ok(self.graph.search(&vectors, &query, self.request, scratch, hits))
     }
 }

@@ -16,6 +16,7 @@ mod chunked;
 mod collection;
 mod cursor;
 mod directory;
+mod far;
 mod fetched;
 mod graphs;
 mod group;

@@ -21,7 +21,7 @@ pub(super) struct AttributeVectors<'v, T> {
 }
 
 impl<'v, T: VectorCell> AttributeVectors<'v, T> {
-    /// Those of an attribute by its number; of columns on disk, and of those with other cells, none.
+    /// Those of an attribute by its number; of columns with other cells, and of those on disk, which are [far](super::far), none.
     pub(super) fn new(state: &'v State, attribute: usize, size: usize) -> AttributeVectors<'v, T> {
         let columns = (0..state.blocks.len()).map(|block| column(state, block, attribute));
         AttributeVectors { places: &[], columns: columns.collect(), shift: state.shift, size }
@@ -63,6 +63,10 @@ fn column<T: VectorCell>(state: &State, block: usize, attribute: usize) -> Colum
 
 impl<T: VectorCell> Vectors for AttributeVectors<'_, T> {
     type Cell = T;
+    type Row<'r>
+        = &'r [T]
+    where
+        Self: 'r;
 
     fn count(&self, document: u32) -> u32 {
         let Some((block, row)) = self.block(document) else { return 0 };

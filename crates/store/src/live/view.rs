@@ -377,6 +377,30 @@ impl<'v> AttributeView<'v> {
         })
     }
 
+    /// A column that has the value of a document, and its row there: a vector that has a [graph](View::graph) and lies on disk is read alone, if
+    /// that is quicker.
+    ///
+    /// # Errors
+    /// [`StoreError::Column`].
+    pub fn alone(&self, lid: u32) -> Result<Option<(Held<'v>, usize)>, StoreError> {
+        Ok(match self.place(lid)? {
+            Some(Place::Block { slot, row, .. }) => Some(slot.hold_rows(row..row + 1)?),
+            Some(Place::Nothing(column)) => Some((Held::of(column), 0)),
+            None => None,
+        })
+    }
+
+    /// Tells the disk that the vectors of some documents are read soon, which are the view's own.
+    pub(super) fn will_read(&self, documents: &[u32]) {
+        for lid in documents {
+            let (block, row) = self.view.split(*lid);
+            let slot = self.view.block(block).and_then(|block| block.slot(self.number));
+            if let Some(paged) = slot.and_then(|slot| slot.on_disk(row)) {
+                paged.will_read_vector(row, 0);
+            }
+        }
+    }
+
     /// A column of the view's own is about to be read.
     fn ask_behind(&self, block: usize) {
         if self.view.pager(self.number).is_some() {

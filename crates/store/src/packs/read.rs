@@ -74,20 +74,25 @@ impl Pack {
     /// [`StoreError::Damaged`] when its bytes are not those that were written.
     pub(crate) fn read(&self, place: Place, out: &mut [u8]) -> Result<(), StoreError> {
         debug_assert_eq!(out.len(), place.len as usize);
-        let read = self.file.read_at(place.offset, out).map_err(|e| unreadable(self.number, &e))?;
-        let damaged = |reason: &str| damage(&file_name(self.number), place.offset, reason);
-        if read < out.len() {
-            return Err(damaged("it is cut short"));
-        }
+        self.read_some(place.offset, out)?;
         match crc32c::crc32c(out) == place.crc {
             true => Ok(()),
-            false => Err(damaged("the checksum differs")),
+            false => Err(damage(&file_name(self.number), place.offset, "the checksum differs")),
         }
     }
 
     /// Tells that a piece is read soon.
     fn will_read(&self, place: Place) {
         self.file.will_read(place.offset, place.len.into());
+    }
+
+    /// Reads some bytes from an offset on, which the caller knows when they are those that were written.
+    fn read_some(&self, offset: u64, out: &mut [u8]) -> Result<(), StoreError> {
+        let read = self.file.read_at(offset, out).map_err(|e| unreadable(self.number, &e))?;
+        match read < out.len() {
+            true => Err(damage(&file_name(self.number), offset, "it is cut short")),
+            false => Ok(()),
+        }
     }
 
     /// A piece as bytes of their own. A pack is as long as its table says, so that no more memory is taken than there are bytes.
@@ -126,6 +131,32 @@ impl Blob {
     /// Tells that it is read soon: the disk fetches it meanwhile.
     pub(crate) fn will_read(&self) {
         self.pack.will_read(self.place);
+    }
+
+    /// Reads a part of it, from one of its bytes on, which `is_it` tells to be what was written.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when it is not, and what the disk answers.
+    pub(crate) fn read_part(
+        &self,
+        begin: usize,
+        out: &mut [u8],
+        is_it: impl FnOnce(&[u8]) -> bool,
+    ) -> Result<(), StoreError> {
+        if begin.saturating_add(out.len()) > self.place.len as usize {
+            return Err(self.damage("it has no such part"));
+        }
+        let offset = self.place.offset + begin as u64;
+        self.pack.read_some(offset, out)?;
+        match is_it(out) {
+            true => Ok(()),
+            false => Err(damage(&file_name(self.pack.number), offset, "the checksum differs")),
+        }
+    }
+
+    /// Tells that a part of it is read soon.
+    pub(crate) fn will_read_part(&self, begin: usize, len: usize) {
+        self.pack.file.will_read(self.place.offset + begin as u64, len as u64);
     }
 
     /// Whether both are the same piece in the same place.

@@ -19,6 +19,8 @@ pub struct PageStats {
     pub hits: u64,
     /// How often one was read from disk.
     pub reads: u64,
+    /// How many vectors of them were read alone.
+    pub vectors: u64,
 }
 
 /// Pages in memory.
@@ -47,6 +49,7 @@ pub(super) struct Counts {
     peak: AtomicUsize,
     hits: AtomicU64,
     reads: AtomicU64,
+    vectors: AtomicU64,
 }
 
 impl Counts {
@@ -61,6 +64,10 @@ impl Counts {
 
     pub(super) fn read(&self) {
         self.reads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn read_alone(&self, vectors: usize) {
+        self.vectors.fetch_add(vectors as u64, Ordering::Relaxed);
     }
 }
 
@@ -133,6 +140,7 @@ impl PageCache {
             peak_bytes: self.counts.peak.load(Ordering::Relaxed),
             hits: self.counts.hits.load(Ordering::Relaxed),
             reads: self.counts.reads.load(Ordering::Relaxed),
+            vectors: self.counts.vectors.load(Ordering::Relaxed),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Columns while somebody reads them.
 
 use std::cell::OnceCell;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::{Arc, Weak};
 
 use super::ahead::{Blocks, ask_behind};
@@ -41,6 +41,40 @@ impl Slot {
             Slot::Disk(paged) => Place::Page(paged.page()?),
             Slot::Changed(changed) => Place::Page(changed.page()?),
         }))
+    }
+
+    /// A column that has the values of some rows of attributes whose vectors are [read alone](Paged::vector), and the first of them there: as few
+    /// others as it takes no longer to read.
+    ///
+    /// # Errors
+    /// [`StoreError::Column`].
+    pub(crate) fn hold_rows(&self, rows: Range<usize>) -> Result<(Held<'_>, usize), StoreError> {
+        let paged = match self {
+            Slot::Disk(paged) => paged,
+            Slot::Changed(changed) if rows.len() == 1 && !changed.is_cached() => {
+                match changed.get(rows.start) {
+                    Some((column, at)) => return Ok((Held(Place::Memory(column)), at)),
+                    None => changed.base(),
+                }
+            }
+            _ => return Ok((self.hold()?, rows.start)),
+        };
+        if let Some(page) = paged.cached() {
+            return Ok((Held(Place::Page(page)), rows.start));
+        }
+        match paged.rows_alone(rows.clone())? {
+            Some(page) => Ok((Held(Place::Page(Arc::new(page))), 0)),
+            None => Ok((Held(Place::Page(paged.page()?)), rows.start)),
+        }
+    }
+
+    /// The column in memory that has the value of a row, and its row there; nothing if it is [on disk](Slot::on_disk).
+    pub(crate) fn in_memory(&self, row: usize) -> Option<(&Column, usize)> {
+        match self {
+            Slot::Memory(column) => Some((column, row)),
+            Slot::Disk(_) => None,
+            Slot::Changed(changed) => changed.get(row),
+        }
     }
 
     /// Whether the column lies on disk, and was read lately.
@@ -97,13 +131,7 @@ impl Slot {
         if let Some(paged) = self.on_disk(row) {
             return Ok(page(paged)?.column().value(row, kind));
         }
-        Ok(match self {
-            Slot::Memory(column) => column.value(row, kind),
-            Slot::Changed(changed) => {
-                changed.get(row).and_then(|(column, at)| column.value(at, kind))
-            }
-            Slot::Disk(_) => None,
-        })
+        Ok(self.in_memory(row).and_then(|(column, at)| column.value(at, kind)))
     }
 
     /// The number of the value of a row, of dense tensors. What lies on disk is not read.
@@ -195,8 +223,8 @@ impl Slot {
     pub(crate) fn memory(&self) -> usize {
         match self {
             Slot::Memory(column) => column.memory() + size_of::<Column>(),
-            Slot::Disk(_) => Paged::memory(),
-            Slot::Changed(changed) => Paged::memory() + changed.memory(),
+            Slot::Disk(paged) => paged.memory(),
+            Slot::Changed(changed) => changed.base().memory() + changed.memory(),
         }
     }
 }

@@ -17,7 +17,7 @@ pub fn check(view: &View) {
         let (mut scratch, mut hits) = (Scratch::default(), Vec::new());
         for vector in vectors.values().flatten().take(5) {
             let request = Request { explore: graph.len(), ..Request::new(graph.len()) };
-            let outcome = view.nearest(number, vector, &request, &mut scratch, &mut hits);
+            let outcome = view.nearest(number, vector, &request, &mut scratch, &mut hits).unwrap();
             assert!(outcome.is_some_and(|outcome| outcome.is_complete), "{label}");
             let found: BTreeSet<u32> = hits.iter().map(|hit| hit.document).collect();
             assert!(found.iter().all(|lid| vectors.contains_key(lid)), "{label}: found {found:?}");

@@ -110,7 +110,7 @@ impl Own {
         let request = Request { explore: kept - HITS, filter, ..Request::new(HITS) };
         let Own { view, attribute, scratch, hits, .. } = self;
         let outcome = view.nearest(*attribute, &query, &request, scratch, hits);
-        assert!(outcome.is_some(), "there is a graph");
+        assert!(outcome.is_ok_and(|outcome| outcome.is_some()), "there is a graph");
         hits
     }
 

@@ -226,13 +226,6 @@ fn check_paged(field: &Field, report: &mut Report) {
             name.value
         );
         report.error(&name.place, text);
-    } else if is_tensor && field.is_index() {
-        let text = format!(
-            "field {}: paged together with an index of neighbours is strongly discouraged: whoever looks for the nearest \
-             reads all vectors from disk",
-            name.value
-        );
-        report.warning(&name.place, text);
     }
 }
 

@@ -72,7 +72,11 @@ impl Moved {
                 let new = match &old {
                     Slot::Memory(_) | Slot::Changed(_) => {
                         let rows = view.block(block)?.rows();
-                        Paged::new(view.pager(attribute)?, blob(spot)?, rows)
+                        let paged = Paged::new(view.pager(attribute)?, blob(spot)?, rows);
+                        if let Slot::Memory(column) = &old {
+                            paged.note(column);
+                        }
+                        paged
                     }
                     Slot::Disk(paged) => paged.moved(blob(spot)?),
                 };
