@@ -111,7 +111,7 @@ impl Told {
     /// How many rows pass in all blocks of the span together, told for its first block, and 0 for the others; nothing where some rows
     /// must be looked at for that.
     pub(super) fn known(&self, block: usize) -> Option<usize> {
-        let is_known = self.lookup.changed().count() == 0 && !self.lookup.sums();
+        let is_known = self.lookup.changed().count() == 0 && !self.lookup.is_rough();
         is_known.then(|| if block == self.span.first { self.lookup.count() } else { 0 })
     }
 
