@@ -419,14 +419,11 @@ impl<'m> Matcher<'m> {
                     probe.index(tree);
                 }
                 let column = || work.column(of.number);
-                let found = told.candidates(&term.test, work.number(), &column, among)?;
-                if !told.is_rough() {
-                    return Ok(found);
-                }
+                let (found, looked_at) = told.passing(&term.test, work.number(), &column, among)?;
                 if let Some(probe) = &self.probe {
-                    probe.look(tree, found.count());
+                    probe.look(tree, looked_at);
                 }
-                told.passing(&term.test, work.number(), &column, &found)
+                Ok(found)
             }
             None => {
                 let Some(column) = work.column(of.number)? else {

@@ -41,7 +41,7 @@ impl Matcher<'_> {
             let Some(work) = self.work(number) else { continue };
             let alive = work.segment().alive();
             let rows = match told {
-                Some(told) => told.passing(test, number, &|| work.column(tested.number), &alive)?,
+                Some(told) => told.passing(test, number, &|| work.column(tested.number), &alive)?.0,
                 None => self.rows_of(&Tree::Term(term), &work, &alive)?,
             };
             count += rows.count();

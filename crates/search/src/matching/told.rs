@@ -131,7 +131,7 @@ impl Told {
     }
 
     /// Whether what passes is only among the [candidates](Told::candidates): rows that have some value of those that pass together.
-    pub(super) fn is_rough(&self) -> bool {
+    fn is_rough(&self) -> bool {
         self.lookup.is_rough()
     }
 
@@ -173,19 +173,20 @@ impl Told {
         Ok(found)
     }
 
-    /// The candidates of a block that pass.
+    /// The rows among some of a block that pass, and how many candidates were looked at for that: none where what the index tells is all.
     pub(super) fn passing(
         &self,
         test: &Test,
         block: usize,
         column: &Get<'_>,
         among: &RowSet,
-    ) -> Result<RowSet, StoreError> {
-        if among.is_empty() {
-            return Ok(among.clone());
+    ) -> Result<(RowSet, usize), StoreError> {
+        let found = self.candidates(test, block, column, among)?;
+        if !self.is_rough() || found.is_empty() {
+            return Ok((found, 0));
         }
         let first = block.saturating_sub(self.span.first) * self.span.rows;
-        Ok(self.lookup.passing(test, column()?, first, among))
+        Ok((self.lookup.passing(test, column()?, first, &found), found.count()))
     }
 
     /// The bits of the rows of a block among those of the span; those that are missing are zero.
