@@ -344,6 +344,12 @@ pub const FAMILIES: &[Family] = &[
         Kind::StoreCounter(|d| d.pages.hits),
     ),
     family(
+        "stead_paged_vectors",
+        true,
+        "Vectors of paged attributes that were read from disk alone, for a graph of neighbours or few hits.",
+        Kind::StoreCounter(|d| d.pages.vectors),
+    ),
+    family(
         "stead_documents_expired",
         true,
         "Documents of a type that were removed because no selection selected them any more.",

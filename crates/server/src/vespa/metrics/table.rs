@@ -145,6 +145,7 @@ pub const METRICS: &[Metric] = &[
     row("stead.paged.bytes", NOW, "bytes of columns of `paged` attributes that were read from disk and are in memory, of all types together", Of::Node(|_, documents| documents.pages.bytes as f64)),
     row("stead.paged.reads", NOW, "columns of blocks of documents that were read since the documents were opened", Of::Node(|_, documents| documents.pages.reads as f64)),
     row("stead.paged.hits", NOW, "the same that were in memory when they were wanted", Of::Node(|_, documents| documents.pages.hits as f64)),
+    row("stead.paged.vectors", NOW, "vectors that were read alone, for a graph of neighbours or few hits", Of::Node(|_, documents| documents.pages.vectors as f64)),
 ];
 
 /// The values of a metric with what they are of: nothing, or a type of documents by its name and cluster.
