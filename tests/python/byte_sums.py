@@ -45,6 +45,8 @@ def turned(array):
 def unsigned(model, feeds):
     """A model that gives the same, and its feeds, with weights of products of bytes that are unsigned, whether they are constants or fed; but
     for some of signed bytes."""
+    if not any(node.op_type in WEIGHTS for node in model.graph.node):
+        return model, feeds
     model = onnx.ModelProto.FromString(model.SerializeToString())
     graph, feeds = model.graph, dict(feeds)
     constants = {tensor.name: tensor for tensor in graph.initializer}

@@ -8,7 +8,7 @@ use crate::query::{Term, Tree};
 
 impl Matcher<'_> {
     /// How many documents have the words of a term, wherever these stand, or a value of an attribute that it wants; all there are where
-    /// that is not known before they are looked at: of attributes without `fast-search` that are no bools.
+    /// that is not known before they are looked at: of attributes without `fast-search` that are no bools, and of predicates.
     #[must_use]
     pub fn frequency(&self, term: usize) -> usize {
         self.texts.frequency(term, &|term| {
@@ -31,6 +31,8 @@ impl Matcher<'_> {
         for number in 0..self.segments.len() {
             let told = match self.told(term, number)? {
                 None if !is_bool => return Ok(None),
+                // To read predicates once more for this would cost as much as the query.
+                Some(told) if told.is_heavy() => return Ok(None),
                 told => told,
             };
             // Each value of a document is told of by itself.
