@@ -138,6 +138,11 @@ impl Analysis {
 
     /// A word as it stands in the index.
     fn word<'w>(&self, word: &'w str, language: Language) -> Cow<'w, str> {
+        // Most are.
+        let is_small = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        if word.bytes().all(is_small) {
+            return if self.is_stemmed { language.stem(word) } else { Cow::Borrowed(word) };
+        }
         let mut word = match word.is_ascii() || is_nfkc_quick(word.chars()) == IsNormalized::Yes {
             true => Cow::Borrowed(word),
             false => Cow::Owned(word.nfkc().collect()),

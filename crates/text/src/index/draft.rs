@@ -9,6 +9,9 @@ use foldhash::fast::RandomState;
 use super::segment::Lists;
 use super::write::{ListsWriter, Occurrence, write_occurrences};
 
+/// So many words are copied sooner than their room is made anew, word after word.
+const SMALL: usize = 1024;
+
 /// Words of documents one after the other, as they stand in texts.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
@@ -28,6 +31,19 @@ impl Draft {
     pub(super) fn push(&mut self, term: &str, place: Occurrence) {
         self.texts.push_str(term);
         self.words.push(Word { end: self.texts.len(), place });
+    }
+
+    /// What it has, after which it has nothing. A small one keeps its room for those to come, which are mostly as small: what is taken has no more
+    /// than it needs.
+    pub(super) fn taken(&mut self) -> Draft {
+        if self.words.len() > SMALL {
+            return std::mem::take(self);
+        }
+        let taken =
+            Draft { texts: self.texts.as_str().into(), words: self.words.as_slice().into() };
+        self.texts.clear();
+        self.words.clear();
+        taken
     }
 
     /// How many words it has.

@@ -11,6 +11,13 @@ pub struct Element {
     pub weight: i32,
 }
 
+impl Element {
+    /// Whether it is as the one of a document of a single value.
+    fn is_plain(&self) -> bool {
+        (self.number, self.weight) == (0, 1)
+    }
+}
+
 /// The elements with words of the documents of a segment.
 ///
 /// Where each document has one, the first, and it weighs 1, nothing is kept of them: it has all the words.
@@ -28,10 +35,21 @@ impl Elements {
         self.ends.push(self.all.len() as u32);
     }
 
+    /// Those of all documents, each in their order. Mostly nothing is to be kept: then nothing is written.
+    pub(super) fn collected<I: Iterator<Item = Element>>(
+        documents: impl Iterator<Item = I> + Clone,
+    ) -> Elements {
+        let is_plain = |mut of: I| of.next().is_some_and(|e| e.is_plain()) && of.next().is_none();
+        let mut elements = Elements::default();
+        if !documents.clone().all(is_plain) {
+            documents.for_each(|of| elements.push(of));
+        }
+        elements
+    }
+
     /// The same of all documents that there will be.
     pub(super) fn finish(mut self) -> Elements {
-        let is_plain = |e: &Element| (e.number, e.weight) == (0, 1);
-        if self.all.iter().all(is_plain) {
+        if self.all.iter().all(Element::is_plain) {
             return Elements::default();
         }
         self.ends.shrink_to_fit();
@@ -79,8 +97,7 @@ mod tests {
         let several = [vec![element(0, 2, 1), element(4, 1, 1)], vec![element(0, 5, 1)]];
         let weighed = [vec![element(0, 3, 7)], vec![element(0, 4, 1), element(1, 1, -2)]];
         for (documents, is_kept) in [(plain, false), (several, true), (weighed, true)] {
-            let mut elements = Elements::default();
-            documents.iter().for_each(|of| elements.push(of.iter().copied()));
+            let elements = Elements::collected(documents.iter().map(|of| of.iter().copied()));
             let elements = elements.finish();
             assert_eq!(elements.memory() > 0, is_kept);
             for (doc, of) in (0..).zip(&documents) {

@@ -24,7 +24,7 @@ pub(super) struct Block<'s> {
     first: u32,
     docs: Packed<'s>,
     counts: Packed<'s>,
-    /// Where each document has the term.
+    /// Where each document has the term; what lies behind the block follows.
     pub(super) occurrences: &'s [u8],
 }
 
@@ -131,6 +131,16 @@ impl<'s> List<'s> {
         Block { count, first, docs, counts, occurrences }
     }
 
+    /// The bytes of the [occurrences](Block::occurrences) of a block and of no other, where so many lie behind the list.
+    pub(super) fn own_occurrences(&self, block: usize, of: &Block<'s>, behind: usize) -> &'s [u8] {
+        let end = match block + 1 < self.block_count() {
+            true => self.start(block + 1),
+            false => self.blocks.len().saturating_sub(behind),
+        };
+        let begin = self.blocks.len() - of.occurrences.len();
+        self.blocks.get(begin..end).unwrap_or_default()
+    }
+
     /// The first block from one on that has a document from one on; how many there are where none has.
     pub(super) fn block_of(&self, from: usize, doc: u32) -> usize {
         let count = self.block_count();
@@ -154,6 +164,12 @@ impl<'s> List<'s> {
 }
 
 impl Block<'_> {
+    /// The first of its documents. Behind the first place of `into` is how many lie between each of the others and the one before it.
+    pub(super) fn between(&self, into: &mut [u32; BLOCK]) -> u32 {
+        unpack(self.docs.bytes, self.docs.width, &mut into[..self.count]);
+        self.first.wrapping_add(into[0])
+    }
+
     /// Its documents.
     pub(super) fn docs(&self, into: &mut [u32; BLOCK]) {
         let docs = &mut into[..self.count];

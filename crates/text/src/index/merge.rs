@@ -23,11 +23,10 @@ pub(super) fn merge(segments: &[(&Segment, &Bits)]) -> Segment {
     debug_assert!(kept.windows(2).all(|pair| pair[0].0 < pair[1].0));
     let (lids, lengths): (Vec<u32>, Vec<u32>) =
         kept.iter().map(|(lid, number, doc)| (*lid, segments[*number].0.lengths[*doc])).unzip();
-    let mut elements = Elements::default();
-    for (_, number, doc) in &kept {
+    let elements = Elements::collected(kept.iter().map(|(_, number, doc)| {
         let (segment, doc) = (segments[*number].0, *doc as u32);
-        elements.push(segment.elements.of(doc, segment.length(doc)));
-    }
+        segment.elements.of(doc, segment.length(doc))
+    }));
     let waiting: Option<Vec<Arc<Waiting>>> =
         segments.iter().map(|(segment, _)| segment.documents_without_lists()).collect();
     if let Some(sources) = waiting {
@@ -60,7 +59,17 @@ fn joined(segments: &[(&Segment, &Bits)], docs: Vec<Vec<u32>>, lengths: &[u32]) 
     sources.sort_by_key(|source| source.segment.lids.first().copied());
     let mut unpacked = Unpacked { docs: [0; BLOCK], counts: [0; BLOCK] };
     let mut found: Vec<Found<'_>> = Vec::new();
+    let moves = moves(&sources);
     while let Some(least) = sources.iter().filter_map(|source| source.next).min() {
+        if let Some(moves) = &moves {
+            for (source, by) in sources.iter_mut().zip(moves) {
+                if source.next == Some(least) {
+                    source.move_to(*by, &mut unpacked, &mut writer);
+                }
+            }
+            writer.term(least.text);
+            continue;
+        }
         found.clear();
         for source in &mut sources {
             if source.next == Some(least) {
@@ -76,6 +85,21 @@ fn joined(segments: &[(&Segment, &Bits)], docs: Vec<Vec<u32>>, lengths: &[u32]) 
         writer.term(least.text);
     }
     writer.finish()
+}
+
+/// By how much the numbers of documents rise, for each source, where none of them goes, and those of one lie before those of the next: as they
+/// come when new ones are fed.
+fn moves(sources: &[Source<'_>]) -> Option<Vec<u32>> {
+    let mut next = 0;
+    let of = sources.iter().map(|source| {
+        let (begin, count) = (next, source.docs.len() as u32);
+        next += count;
+        // Numbers rise. That the last of all is the greatest that there may be tells that none goes.
+        let is_moved = count == 0
+            || (source.docs.first() == Some(&begin) && source.docs.last() == Some(&(next - 1)));
+        is_moved.then_some(begin)
+    });
+    of.collect()
 }
 
 /// A document of a term.
@@ -121,6 +145,24 @@ impl<'s> Source<'s> {
         self.number = number;
         self.next =
             self.segment.dictionary().get(number).map(|text| Next { key: first_bytes(text), text });
+    }
+
+    /// Writes the documents of the term, all of them with numbers that rise by as much, and goes to the next.
+    fn move_to(&mut self, by: u32, unpacked: &mut Unpacked, writer: &mut ListsWriter<'_>) {
+        let list = self.segment.packed(self.number).unwrap_or_default();
+        let behind = self.segment.behind(self.number);
+        let Unpacked { docs, counts } = unpacked;
+        for number in 0..list.block_count() {
+            let block = list.block(number);
+            let first = block.between(docs).wrapping_add(by);
+            block.counts(counts);
+            let (docs, counts) = (&docs[..block.count], &counts[..block.count]);
+            if let Some((_, between)) = docs.split_first() {
+                let occurrences = list.own_occurrences(number, &block, behind);
+                writer.documents(first, between, counts, occurrences);
+            }
+        }
+        self.go(self.number + 1);
     }
 
     /// Adds the documents of the term that stay, and goes to the next.

@@ -20,15 +20,15 @@ pub(super) fn pack(numbers: &[u32], width: u32, into: &mut Vec<u8>) {
         debug_assert!(u64::from(*number) < 1 << width, "{number} does not fit {width} bits");
         bits |= u64::from(*number) << filled;
         filled += width;
-        while filled >= 8 {
-            into.push(bits as u8);
-            bits >>= 8;
-            filled -= 8;
+        // Fewer than 32 are left, so that the next number fits.
+        if filled >= u32::BITS {
+            into.extend_from_slice(&(bits as u32).to_le_bytes());
+            bits >>= u32::BITS;
+            filled -= u32::BITS;
         }
     }
-    if filled > 0 {
-        into.push(bits as u8);
-    }
+    let rest = filled.div_ceil(8) as usize;
+    into.extend_from_slice(bits.to_le_bytes().get(..rest).unwrap_or_default());
 }
 
 /// Reads what [`pack`] wrote, of bytes that may go on behind it: quicker if they do. What is missing of them counts as zeros.

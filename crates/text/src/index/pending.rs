@@ -54,23 +54,26 @@ impl Pending {
         if self.changes.is_empty() {
             return None;
         }
-        let Pending { draft, mut changes } = std::mem::take(self);
+        let (draft, changes) = (Arc::new(self.draft.taken()), &mut self.changes);
         changes.sort_by_key(|change| change.lid);
-        let (mut lids, mut lengths) =
-            (Vec::with_capacity(changes.len()), Vec::with_capacity(changes.len()));
-        let (mut elements, draft) = (Elements::default(), Arc::new(draft));
-        let mut waiting = Waiting::with_capacity(changes.len());
         let latest = changes.chunk_by(|a, b| a.lid == b.lid).filter_map(|of| of.last());
         // One without terms is none of the index.
-        for Change { lid, words, weights } in latest.filter(|change| !change.words.is_empty()) {
+        let latest = latest.filter(|change| !change.words.is_empty());
+        let elements = Elements::collected(latest.clone().map(|change| {
+            draft.elements(change.words.clone()).map(|(number, words)| {
+                let weight = change.weights.get(number as usize).copied().unwrap_or(1);
+                Element { number, words, weight }
+            })
+        }));
+        let (mut lids, mut lengths) =
+            (Vec::with_capacity(changes.len()), Vec::with_capacity(changes.len()));
+        let mut waiting = Waiting::with_capacity(changes.len());
+        for Change { lid, words, .. } in latest {
             lids.push(*lid);
             lengths.push(words.len() as u32);
-            elements.push(draft.elements(words.clone()).map(|(number, words)| {
-                let weight = weights.get(number as usize).copied().unwrap_or(1);
-                Element { number, words, weight }
-            }));
             waiting.push(&draft, words.clone());
         }
+        changes.clear();
         (!lids.is_empty()).then(|| Segment::waiting(lids, lengths, elements, waiting))
     }
 }

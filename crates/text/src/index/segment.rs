@@ -138,6 +138,12 @@ impl Segment {
         Some(List::new(lists.postings.get(begin..)?))
     }
 
+    /// The bytes behind the list of a term.
+    pub(super) fn behind(&self, term: usize) -> usize {
+        let lists = self.lists();
+        lists.starts.get(term + 1).map_or(0, |next| lists.postings.len() - *next as usize)
+    }
+
     /// The documents that have a term.
     pub(super) fn find(&self, term: &str) -> Option<Postings<'_>> {
         self.list(self.dictionary().find(term)?)

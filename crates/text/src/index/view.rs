@@ -1,7 +1,7 @@
 //! What a reader has of an index.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use stead_tensor::Bits;
 
@@ -35,7 +35,9 @@ impl Part {
 
     pub(super) fn of(segment: Arc<Segment>) -> Part {
         let elements = segment.elements.count(segment.lids.len());
-        Part { words: segment.total, elements, segment, gone: Arc::default() }
+        // One for all that nothing is gone of: most are joined with others before.
+        static NONE: LazyLock<Arc<Bits>> = LazyLock::new(Arc::default);
+        Part { words: segment.total, elements, segment, gone: Arc::clone(&NONE) }
     }
 
     /// How many documents are not gone.

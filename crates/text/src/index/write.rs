@@ -3,6 +3,7 @@
 use super::bound::Bound;
 use super::dictionary::DictionaryBuilder;
 use super::packed::{BLOCK, pack, width, write_number};
+use super::postings::skip_occurrences;
 use super::segment::Lists;
 
 /// The bytes that a block of a list has in its table.
@@ -64,7 +65,6 @@ struct BlockWriter {
     counts: Vec<u32>,
     /// The document before the next.
     next: u32,
-    bound: Bound,
     occurrences: Vec<u8>,
 }
 
@@ -101,8 +101,6 @@ impl<'l> ListsWriter<'l> {
     pub(super) fn document(&mut self, doc: u32, count: u32, occurrences: &[u8]) {
         debug_assert!(count > 0 && doc >= self.block.next);
         let block = &mut self.block;
-        let length = self.lengths.get(doc as usize).copied().unwrap_or_default();
-        block.bound.add(count, length);
         block.docs.push(doc - block.next);
         block.counts.push(count - 1);
         block.next = doc + 1;
@@ -117,13 +115,59 @@ impl<'l> ListsWriter<'l> {
         }
     }
 
+    /// Adds documents as [`ListsWriter::document`] does, with the occurrences of all of them one behind the other: the first of them, how many lie
+    /// between each of the others and the one before, and how often each has the term, less one.
+    pub(super) fn documents(
+        &mut self,
+        first: u32,
+        between: &[u32],
+        counts: &[u32],
+        mut occurrences: &[u8],
+    ) {
+        debug_assert!(between.len() + 1 == counts.len() && first >= self.block.next);
+        let (mut next, mut between, mut counts) = (first, between, counts);
+        while !counts.is_empty() {
+            let fit = (BLOCK - self.block.docs.len()).min(counts.len());
+            let (own, rest) = counts.split_at(fit);
+            let bytes = match rest {
+                [] => occurrences.len(),
+                _ => own.iter().fold(0, |mut at, count| {
+                    skip_occurrences(occurrences, count + 1, &mut at);
+                    at
+                }),
+            };
+            let block = &mut self.block;
+            let (of_own, others) = occurrences.split_at_checked(bytes).unwrap_or_default();
+            let (among, behind) = between.split_at_checked(fit - 1).unwrap_or_default();
+            block.docs.push(next - block.next);
+            block.docs.extend_from_slice(among);
+            block.counts.extend_from_slice(own);
+            block.occurrences.extend_from_slice(of_own);
+            block.next = next + among.iter().sum::<u32>() + fit as u32;
+            self.documents += fit as u32;
+            (counts, occurrences) = (rest, others);
+            if let Some((before, later)) = behind.split_first() {
+                (next, between) = (block.next + before, later);
+            }
+            if self.block.docs.len() == BLOCK {
+                self.close_block();
+            }
+        }
+    }
+
     fn close_block(&mut self) {
         let block = &mut self.block;
-        let bound = std::mem::take(&mut block.bound);
         // A list of one block has no table; most have few documents.
         if self.documents as usize >= BLOCK {
             self.table.extend((block.next - 1).to_le_bytes());
             self.table.extend((self.blocks.len() as u32).to_le_bytes());
+            let mut next = block.next - block.docs.iter().map(|between| between + 1).sum::<u32>();
+            let mut bound = Bound::default();
+            for (between, count) in block.docs.iter().zip(&block.counts) {
+                let doc = next + between;
+                bound.add(count + 1, self.lengths.get(doc as usize).copied().unwrap_or_default());
+                next = doc + 1;
+            }
             self.bounds.push(bound);
         }
         let widths = (width(&block.docs), width(&block.counts));
