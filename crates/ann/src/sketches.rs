@@ -36,6 +36,8 @@ pub(crate) struct Sketches {
     notes: Table<u32>,
     /// The square of the length of the longest vector there ever was
     pub(crate) longest: f64,
+    /// [`APART_UNIT`] of vectors of that size
+    apart_unit: f64,
 }
 
 /// What is known of a sketch.
@@ -65,7 +67,8 @@ impl Sketches {
     pub(crate) fn new(metric: Metric, is_far: bool) -> Sketches {
         let notes = Table::new(if metric == Metric::PrenormalizedAngular { 1 } else { 2 });
         let from = if is_far { 0 } else { LARGE };
-        Sketches { metric, from, size: 0, lines: Table::new(1), notes, longest: 0.0 }
+        let (lines, longest, apart_unit) = (Table::new(1), 0.0, 0.0);
+        Sketches { metric, from, size: 0, lines, notes, longest, apart_unit }
     }
 
     /// None, with another limit of bytes.
@@ -102,7 +105,8 @@ impl Sketches {
     /// None yet, of vectors of so many numbers; 0 for none at all.
     pub(crate) fn empty(&self, size: usize) -> Sketches {
         let lines = Table::new(size.div_ceil(SKETCHED).max(1));
-        Sketches { from: self.from, size, lines, ..Sketches::new(self.metric, false) }
+        let apart_unit = APART_UNIT * (size as f64).sqrt();
+        Sketches { from: self.from, size, lines, apart_unit, ..Sketches::new(self.metric, false) }
     }
 
     /// Sketches the vector of a node, of which the square of the length is known; nothing where there are no sketches.
@@ -146,7 +150,7 @@ impl Sketches {
         };
         let step = f64::from(f32::from_bits(step << STEP_SHIFT));
         let apart = f64::from(apart & ((1 << APART_BITS) - 1));
-        let apart = apart * step * APART_UNIT * (self.size as f64).sqrt();
+        let apart = apart * step * self.apart_unit;
         (step > 0.0).then(|| (Note { step, apart, square }, self.lines.get(node)))
     }
 

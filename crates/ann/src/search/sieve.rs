@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use stead_kernels::Isa;
 use stead_kernels::vector::{
-    MIDDLE, SKETCH_LEN, SKETCH_MOST, SKETCHED, SketchLine, prefetch, sketch_dots,
+    MIDDLE, SKETCH_LEN, SKETCH_MOST, SKETCHED, SketchFactors, SketchLine, prefetch, sketch_dots,
 };
 
 use crate::cell::Cell;
@@ -22,9 +22,9 @@ const ROUNDING: f64 = 1.0 / (1 << 22) as f64;
 pub(crate) struct Rough {
     isa: Isa,
     metric: Metric,
-    /// How many numbers it has; in `numbers` there are whole lines.
+    /// How many numbers it has; in `factors` there are whole lines.
     size: usize,
-    numbers: Vec<i16>,
+    factors: Vec<SketchFactors>,
     /// What 1 stands for
     unit: f64,
     /// What the products with the middle of the numbers of a sketch sum to
@@ -58,8 +58,9 @@ impl Rough {
         let apart = apart.sum::<f64>().sqrt();
         let middle = numbers.iter().map(|x| f64::from(*x)).sum::<f64>() * f64::from(MIDDLE);
         numbers.resize(size.next_multiple_of(SKETCHED), 0);
+        let factors = numbers.as_chunks().0.iter().map(SketchFactors::of).collect();
         let (isa, (square, level)) = (comparer.isa(), comparer.squares());
-        Some(Rough { isa, metric, size, numbers, unit, middle, length, apart, square, level })
+        Some(Rough { isa, metric, size, factors, unit, middle, length, apart, square, level })
     }
 }
 
@@ -116,8 +117,8 @@ impl<'s> Sieve<'s> {
             }
         }
         let mut dots = [0; BATCH];
-        let Rough { isa, numbers, metric, .. } = self.rough;
-        sketch_dots(*isa, numbers, &lines[..count], &mut dots[..count]);
+        let Rough { isa, factors, metric, .. } = self.rough;
+        sketch_dots(*isa, factors, &lines[..count], &mut dots[..count]);
         let limit = f64::from(limit);
         let of_longest = self.bar(limit, self.sketches.longest);
         for ((at, note), dot) in known.iter().zip(&notes).zip(dots).take(count) {

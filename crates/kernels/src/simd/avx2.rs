@@ -202,6 +202,15 @@ impl Simd for Avx2 {
         }
     }
     #[inline(always)]
+    fn dot4_low(self, sums: __m256i, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe {
+            // Two products of 127 by -128 fit 16 bits.
+            let pairs = _mm256_maddubs_epi16(a, b);
+            _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
+        }
+    }
+    #[inline(always)]
     unsafe fn load_low_bytes(self, p: *const u8) -> __m256i {
         // SAFETY: the caller's promise, and the token's.
         unsafe { _mm256_cvtepu8_epi32(_mm_loadl_epi64(p.cast())) }

@@ -224,6 +224,18 @@ impl<const VNNI: bool> Simd for Avx512<VNNI> {
         }
     }
     #[inline(always)]
+    fn dot4_low(self, sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features, and with VNNI inside `run_vnni`.
+        unsafe {
+            if VNNI {
+                return _mm512_dpbusd_epi32(sums, a, b);
+            }
+            // Two products of 127 by -128 fit 16 bits.
+            let pairs = _mm512_maddubs_epi16(a, b);
+            _mm512_add_epi32(sums, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)))
+        }
+    }
+    #[inline(always)]
     unsafe fn load_low_bytes(self, p: *const u8) -> __m512i {
         // SAFETY: the caller's promise, and the token's.
         unsafe { _mm512_cvtepu8_epi32(_mm_loadu_si128(p.cast())) }

@@ -188,6 +188,11 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// `sums` and, in each lane, the four products of the unsigned bytes of `a` by the signed bytes of `b`; wrapping, and
     /// nothing saturates on the way.
     fn dot4(self, sums: Self::I32, a: Self::I32, b: Self::I32) -> Self::I32;
+    /// The same of bytes of `a` that are all below 128: fewer instructions where [`Simd::dot4`] is several.
+    #[inline(always)]
+    fn dot4_low(self, sums: Self::I32, a: Self::I32, b: Self::I32) -> Self::I32 {
+        self.dot4(sums, a, b)
+    }
     /// Reads a byte for each lane, which it is the lowest one of; the others are 0.
     ///
     /// # Safety

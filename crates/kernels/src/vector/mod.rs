@@ -27,7 +27,9 @@ pub use hamming::{
 pub use numbers::{Operand, Zip, add_scaled, widen, zip};
 pub use rows::{Floats, Measure, Wide, Widen, dot_i8, rows};
 pub use scattered::{dots_and_squares, hamming_scattered, prefetch, prefetch_begin, scattered};
-pub use sketch::{MIDDLE, SKETCH_LEN, SKETCH_MOST, SKETCHED, SketchLine, sketch, sketch_dots};
+pub use sketch::{
+    MIDDLE, SKETCH_LEN, SKETCH_MOST, SKETCHED, SketchFactors, SketchLine, sketch, sketch_dots,
+};
 pub use tokens::{LANES, lanes, lanes_len, tokens};
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! that they are the same on every machine.
 
 use crate::Isa;
-use crate::simd::{Simd, SimdOp, dispatch};
+use crate::simd::{Simd, SimdOp, dispatch, dispatch_bytes};
 
 /// Numbers of a line.
 pub const SKETCHED: usize = 128;
@@ -19,6 +19,32 @@ const HALF: usize = SKETCHED / 2;
 impl Default for SketchLine {
     fn default() -> SketchLine {
         SketchLine([0; HALF])
+    }
+}
+
+/// What a [line](SketchLine) is multiplied with: whole numbers up to [`SKETCH_MOST`], each in two parts of 8 bits, in the order in which the
+/// line has its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(align(64))]
+pub struct SketchFactors {
+    high: [[i8; HALF]; 2],
+    low: [[i8; HALF]; 2],
+}
+
+/// The bits of a lower part, with its sign.
+const PART_BITS: i32 = 6;
+
+impl SketchFactors {
+    /// Those of so many numbers.
+    pub fn of(numbers: &[i16; SKETCHED]) -> SketchFactors {
+        let mut factors = SketchFactors { high: [[0; HALF]; 2], low: [[0; HALF]; 2] };
+        for (at, number) in numbers.iter().enumerate() {
+            debug_assert!(number.abs() <= SKETCH_MOST, "a number up to SKETCH_MOST");
+            let high = (number + (1 << (PART_BITS - 1))) >> PART_BITS;
+            factors.high[at / HALF][at % HALF] = high as i8;
+            factors.low[at / HALF][at % HALF] = (number - (high << PART_BITS)) as i8;
+        }
+        factors
     }
 }
 
@@ -120,21 +146,26 @@ fn sums(vector: &[f32], per_step: f32) -> (f32, f32) {
     (dots.iter().sum(), squares.iter().sum())
 }
 
-/// The sum of the products of `vector` and each of `list`, sketches whose numbers are 0 to 15. The vector has numbers for whole lines, 0 behind its
-/// last, none larger than [`SKETCH_MOST`].
+/// The sum of the products of a vector and each of `list`, sketches whose numbers are 0 to 15. The vector has factors for whole lines, 0 behind its
+/// last.
 ///
 /// # Panics
 /// If the lengths do not fit.
-pub fn sketch_dots(isa: Isa, vector: &[i16], list: &[&[SketchLine]], out: &mut [i32]) {
-    let lines = vector.len() / SKETCHED;
-    assert!(vector.len().is_multiple_of(SKETCHED) && vector.len() <= SKETCH_LEN, "whole lines");
-    assert!(list.iter().all(|sketch| sketch.len() == lines), "the lines of the sketches");
+pub fn sketch_dots(isa: Isa, vector: &[SketchFactors], list: &[&[SketchLine]], out: &mut [i32]) {
+    assert!(
+        vector.len() * SKETCHED <= SKETCH_LEN,
+        "no more numbers than sums surely have room for"
+    );
+    assert!(list.iter().all(|sketch| sketch.len() == vector.len()), "the lines of the sketches");
     assert_eq!(list.len(), out.len(), "a result for each sketch");
-    dispatch(isa, Dots { vector, list, out });
+    dispatch_bytes(isa, true, Dots { vector, list, out });
 }
 
+/// The most lanes of an instruction set.
+const MOST_LANES: usize = 16;
+
 struct Dots<'a> {
-    vector: &'a [i16],
+    vector: &'a [SketchFactors],
     list: &'a [&'a [SketchLine]],
     out: &'a mut [i32],
 }
@@ -143,19 +174,34 @@ impl SimdOp for Dots<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn eval<S: Simd>(self, _: S) {
-        let (lines, _) = self.vector.as_chunks::<SKETCHED>();
+    fn eval<S: Simd>(self, s: S) {
+        const { assert!(HALF.is_multiple_of(4 * S::LANES) && S::LANES <= MOST_LANES) };
+        let lower = s.splat_i32(0x0f0f_0f0f);
         for (sketch, out) in self.list.iter().zip(self.out) {
-            *out = 0;
-            for (line, numbers) in sketch.iter().zip(lines) {
-                let mut sum = 0;
-                for (i, byte) in line.0.iter().enumerate() {
-                    // Two products of 16 bits and their sum are one instruction.
-                    sum += i32::from(i16::from(byte & 15)) * i32::from(numbers[i]);
-                    sum += i32::from(i16::from(byte >> 4)) * i32::from(numbers[HALF + i]);
+            let (mut high, mut low) = (s.splat_i32(0), s.splat_i32(0));
+            for (line, factors) in sketch.iter().zip(self.vector) {
+                for at in (0..HALF).step_by(4 * S::LANES) {
+                    debug_assert!(at + 4 * S::LANES <= HALF);
+                    // SAFETY: a vector of bytes lies behind `at` in the line and in each half of each part.
+                    unsafe {
+                        let bytes = s.load_i32_ptr(line.0.as_ptr().add(at).cast());
+                        let halves =
+                            [s.and_i32(bytes, lower), s.and_i32(s.shr_i32::<4>(bytes), lower)];
+                        for (half, numbers) in halves.into_iter().enumerate() {
+                            let of_high =
+                                s.load_i32_ptr(factors.high[half].as_ptr().add(at).cast());
+                            let of_low = s.load_i32_ptr(factors.low[half].as_ptr().add(at).cast());
+                            high = s.dot4_low(high, numbers, of_high);
+                            low = s.dot4_low(low, numbers, of_low);
+                        }
+                    }
                 }
-                *out += sum;
             }
+            let mut sums = [0; MOST_LANES];
+            let sum = s.add_i32(s.shl_i32::<PART_BITS>(high), low);
+            // SAFETY: there is room for the most lanes.
+            unsafe { s.store_i32_ptr(sums.as_mut_ptr(), sum) };
+            *out = sums.iter().sum();
         }
     }
 }
@@ -165,7 +211,10 @@ mod tests {
     extern crate std;
     use std::vec::Vec;
 
-    use super::{HALF, MIDDLE, SKETCH_LEN, SKETCH_MOST, SKETCHED, SketchLine, sketch, sketch_dots};
+    use super::{
+        HALF, MIDDLE, SKETCH_LEN, SKETCH_MOST, SKETCHED, SketchFactors, SketchLine, sketch,
+        sketch_dots,
+    };
     use crate::Isa;
 
     /// Numbers that look random, some of them much larger than the others.
@@ -227,9 +276,13 @@ mod tests {
                 let whole = |x: f32| (x / 1000.0 * f32::from(SKETCH_MOST)) as i16;
                 let mut few: Vec<i16> =
                     vector(lines * SKETCHED, 1).into_iter().map(whole).collect();
-                if lines == SKETCH_LEN / SKETCHED {
-                    few.fill(SKETCH_MOST);
+                match lines {
+                    2 => few.fill(-SKETCH_MOST),
+                    _ if lines == SKETCH_LEN / SKETCHED => few.fill(SKETCH_MOST),
+                    _ => {}
                 }
+                let factors: Vec<SketchFactors> =
+                    few.as_chunks().0.iter().map(SketchFactors::of).collect();
                 let of = |seed| {
                     let mut sketch_of = std::vec![SketchLine::default(); lines];
                     sketch(isa, &vector(lines * SKETCHED, seed), &mut sketch_of);
@@ -245,7 +298,7 @@ mod tests {
                 let list: Vec<&[SketchLine]> = list.iter().map(|lines| &lines[..]).collect();
                 for count in 0..=list.len() {
                     let mut out = std::vec![7; count];
-                    sketch_dots(isa, &few, &list[..count], &mut out);
+                    sketch_dots(isa, &factors, &list[..count], &mut out);
                     let out: Vec<i64> = out.into_iter().map(i64::from).collect();
                     assert_eq!(out, expected[..count], "{isa:?} {lines}");
                 }
