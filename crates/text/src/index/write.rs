@@ -209,3 +209,56 @@ impl<'l> ListsWriter<'l> {
         Lists { dictionary, starts: self.starts, postings: self.postings }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::proptest;
+
+    use super::{BLOCK, ListsWriter, Occurrence, write_occurrences};
+
+    proptest! {
+        /// Documents that are added together become what they become one by one, wherever blocks end.
+        #[test]
+        fn documents_come_together_or_alone(
+            documents in vec((0_u32..4, vec(0_u32..300, 1..4)), 1..3 * BLOCK),
+            runs in vec(1_usize..2 * BLOCK, 1..8),
+        ) {
+            let mut next = 0;
+            let all: Vec<(u32, u32, u32, Vec<u8>)> = documents.iter().map(|(between, words)| {
+                let (doc, mut position, mut bytes) = (next + between, 0, Vec::new());
+                let mut places: Vec<Occurrence> = words.iter().map(|word| {
+                    position += word + 1;
+                    Occurrence { element: word % 2, position }
+                }).collect();
+                places.sort();
+                write_occurrences(&places, &mut bytes);
+                next = doc + 1;
+                (doc, *between, places.len() as u32, bytes)
+            }).collect();
+            let lengths: Vec<u32> = (0..next).map(|doc| doc * 37 % 90 + 3).collect();
+
+            let (mut alone, mut together) = (ListsWriter::new(&lengths), ListsWriter::new(&lengths));
+            for (doc, _, count, bytes) in &all {
+                alone.document(*doc, *count, bytes);
+            }
+            let mut rest = &all[..];
+            for run in runs.iter().cycle() {
+                let (own, behind) = rest.split_at((*run).min(rest.len()));
+                let Some((first, ..)) = own.first() else { break };
+                let between: Vec<u32> = own.iter().skip(1).map(|of| of.1).collect();
+                let counts: Vec<u32> = own.iter().map(|of| of.2 - 1).collect();
+                let bytes: Vec<u8> = own.iter().flat_map(|of| of.3.iter().copied()).collect();
+                together.documents(*first, &between, &counts, &bytes);
+                rest = behind;
+            }
+            for writer in [&mut alone, &mut together] {
+                writer.term("a");
+                writer.document(1, 2, &[2, 0]);
+                writer.term("b");
+            }
+            let (alone, together) = (alone.finish(), together.finish());
+            assert_eq!((alone.starts, alone.postings), (together.starts, together.postings));
+        }
+    }
+}
