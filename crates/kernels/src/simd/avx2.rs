@@ -57,6 +57,7 @@ impl Simd for Avx2 {
     type F32 = __m256;
     type I32 = __m256i;
     type Mask = __m256;
+    const DOT4_LOW: bool = true;
     const BYTES: usize = 32;
     type I8 = __m256i;
 
@@ -205,9 +206,28 @@ impl Simd for Avx2 {
     fn dot4_low(self, sums: __m256i, a: __m256i, b: __m256i) -> __m256i {
         // SAFETY: the token exists only inside `run`, so the machine has the features.
         unsafe {
-            // Two products of 127 by -128 fit 16 bits.
+            // Two products of 128 by -128 fit 16 bits.
             let pairs = _mm256_maddubs_epi16(a, b);
             _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
+        }
+    }
+    #[inline(always)]
+    fn mul_add_bytes(self, sums: __m256i, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe {
+            // The upper halves of `a` are 0.
+            _mm256_add_epi32(sums, _mm256_madd_epi16(a, b))
+        }
+    }
+    #[inline(always)]
+    fn split_bytes(self, bytes: __m256i, from: u8) -> [__m256i; 3] {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe {
+            let from = _mm256_set1_epi8(from as i8);
+            let most = _mm256_set1_epi8(127);
+            let moved = _mm256_subs_epu8(bytes, from);
+            let above = _mm256_subs_epu8(moved, most);
+            [_mm256_min_epu8(moved, most), above, _mm256_subs_epu8(from, bytes)]
         }
     }
     #[inline(always)]

@@ -64,6 +64,7 @@ impl<const VNNI: bool> Simd for Avx512<VNNI> {
     type I32 = __m512i;
     type Mask = __mmask16;
     const DOT4: bool = VNNI;
+    const DOT4_LOW: bool = !VNNI;
     const BYTES: usize = 64;
     type I8 = __m512i;
 
@@ -230,10 +231,38 @@ impl<const VNNI: bool> Simd for Avx512<VNNI> {
             if VNNI {
                 return _mm512_dpbusd_epi32(sums, a, b);
             }
-            // Two products of 127 by -128 fit 16 bits.
+            // Two products of 128 by -128 fit 16 bits.
             let pairs = _mm512_maddubs_epi16(a, b);
             _mm512_add_epi32(sums, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)))
         }
+    }
+    #[inline(always)]
+    fn mul_add_bytes(self, sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features, and with VNNI inside `run_vnni`.
+        unsafe {
+            if VNNI {
+                return _mm512_dpbusd_epi32(sums, a, b);
+            }
+            // The upper halves of `a` are 0.
+            _mm512_add_epi32(sums, _mm512_madd_epi16(a, b))
+        }
+    }
+    #[inline(always)]
+    fn split_bytes(self, bytes: __m512i, from: u8) -> [__m512i; 3] {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe {
+            let from = _mm512_set1_epi8(from as i8);
+            let most = _mm512_set1_epi8(127);
+            let moved = _mm512_subs_epu8(bytes, from);
+            let above = _mm512_subs_epu8(moved, most);
+            [_mm512_min_epu8(moved, most), above, _mm512_subs_epu8(from, bytes)]
+        }
+    }
+    #[inline(always)]
+    unsafe fn compress_i32_ptr(self, p: *mut i32, v: __m512i, m: __mmask16) -> usize {
+        // SAFETY: the caller's promise, and the token's. Storing a part takes many times as long on some processors.
+        unsafe { _mm512_storeu_si512(p.cast(), _mm512_maskz_compress_epi32(m, v)) }
+        m.count_ones() as usize
     }
     #[inline(always)]
     unsafe fn load_low_bytes(self, p: *const u8) -> __m512i {

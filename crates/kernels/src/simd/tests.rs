@@ -227,6 +227,36 @@ fn conversions_round_and_truncate() {
     }
 }
 
+struct ByteProducts<'a>(&'a [u8; 256], i8, &'a mut [i32; 256]);
+
+impl SimdOp for ByteProducts<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        for at in (0..256).step_by(S::LANES) {
+            // SAFETY: 256 is a multiple of LANES, so at + LANES <= 256.
+            unsafe {
+                let a = s.load_low_bytes(self.0.as_ptr().add(at));
+                let sums = s.mul_add_bytes(s.splat_i32(5), a, s.splat_i32(i32::from(self.1)));
+                s.store_i32_ptr(self.2.as_mut_ptr().add(at), sums);
+            }
+        }
+    }
+}
+
+#[test]
+fn products_of_two_bytes_are_exact() {
+    let bytes = core::array::from_fn(|i| i as u8);
+    for isa in Isa::available() {
+        for by in i8::MIN..=i8::MAX {
+            let mut sums = [0; 256];
+            dispatch(isa, ByteProducts(&bytes, by, &mut sums));
+            let want = bytes.map(|b| 5 + i32::from(b) * i32::from(by));
+            assert_eq!(sums, want, "{isa:?} {by}");
+        }
+    }
+}
+
 struct SignedBytes<'a>(&'a [i8; 256], &'a mut [i32; 256]);
 
 impl SimdOp for SignedBytes<'_> {
@@ -250,5 +280,70 @@ fn bytes_keep_their_signs() {
         let mut lanes = [0; 256];
         dispatch(isa, SignedBytes(&bytes, &mut lanes));
         assert!(bytes.iter().zip(lanes).all(|(&b, lane)| i32::from(b) == lane), "{isa:?}");
+    }
+}
+
+/// The three parts of all bytes, and products of those that are at most 128.
+struct Split<'a> {
+    from: u8,
+    parts: &'a mut [[u8; 256]; 3],
+    products: &'a mut [i32; 64],
+    listed: &'a mut Vec<i32>,
+}
+
+impl SimdOp for Split<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        let bytes: [u8; 256] = core::array::from_fn(|i| i as u8);
+        let mut list = [-1; 64 + 16];
+        let mut n = 0;
+        for lane in (0..64).step_by(S::LANES) {
+            // SAFETY: 64 is a multiple of LANES, so all parts are inside; `list` has room for a vector behind its last element.
+            unsafe {
+                let bytes = s.load_i32_ptr(bytes.as_ptr().cast::<i32>().add(lane));
+                let parts = s.split_bytes(bytes, self.from);
+                for (to, part) in self.parts.iter_mut().zip(parts) {
+                    s.store_i32_ptr(to.as_mut_ptr().cast::<i32>().add(lane), part);
+                }
+                let least = s.splat_i32(i32::from_ne_bytes([0x80; 4]));
+                let sums = s.dot4_low(s.splat_i32(1), parts[1], least);
+                s.store_i32_ptr(self.products.as_mut_ptr().add(lane), sums);
+                let has = s.mask_not(s.eq_i32(parts[1], s.splat_i32(0)));
+                n += s.compress_i32_ptr(list.as_mut_ptr().add(n), parts[1], has);
+            }
+        }
+        self.listed.extend(&list[..n]);
+    }
+}
+
+#[test]
+fn bytes_are_split_and_the_parts_multiplied_exactly() {
+    for isa in Isa::available() {
+        for from in 0..=128u8 {
+            let (mut parts, mut products) = ([[0; 256]; 3], [0; 64]);
+            let mut listed = Vec::new();
+            let (p, products_of) = (&mut parts, &mut products);
+            let op = Split { from, parts: p, products: products_of, listed: &mut listed };
+            dispatch(isa, op);
+            let [low, above, below] = parts;
+            for i in 0..256 {
+                let sum = i32::from(from) + i32::from(low[i]) + i32::from(above[i]);
+                assert_eq!(sum - i32::from(below[i]), i as i32, "{isa:?} {from}");
+                assert!(low[i] < 128 && above[i] <= 128 && below[i] <= from, "{isa:?} {from} {i}");
+                assert!(above[i] == 0 || below[i] == 0, "{isa:?} {from} {i}");
+            }
+            let quads = above.chunks_exact(4);
+            let want: Vec<i32> = quads
+                .clone()
+                .map(|q| 1 - 128 * q.iter().map(|&b| i32::from(b)).sum::<i32>())
+                .collect();
+            assert_eq!(products[..], want, "{isa:?} {from}");
+            let want: Vec<i32> = quads
+                .map(|q| i32::from_ne_bytes([q[0], q[1], q[2], q[3]]))
+                .filter(|&q| q != 0)
+                .collect();
+            assert_eq!(listed, want, "{isa:?} {from}");
+        }
     }
 }

@@ -25,6 +25,8 @@ pub trait Simd: Copy + Send + Sync + 'static {
     type Mask: Copy + Send + Sync;
     /// Whether [`Simd::dot4`] is one instruction.
     const DOT4: bool = false;
+    /// Whether [`Simd::dot4_low`] takes fewer instructions than [`Simd::dot4`].
+    const DOT4_LOW: bool = false;
     /// Bytes in a vector of bytes.
     const BYTES: usize;
     /// A vector of signed bytes.
@@ -188,10 +190,54 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// `sums` and, in each lane, the four products of the unsigned bytes of `a` by the signed bytes of `b`; wrapping, and
     /// nothing saturates on the way.
     fn dot4(self, sums: Self::I32, a: Self::I32, b: Self::I32) -> Self::I32;
-    /// The same of bytes of `a` that are all below 128: fewer instructions where [`Simd::dot4`] is several.
+    /// The same of bytes of `a` that are all at most 128: fewer instructions where [`Simd::dot4`] is several.
     #[inline(always)]
     fn dot4_low(self, sums: Self::I32, a: Self::I32, b: Self::I32) -> Self::I32 {
         self.dot4(sums, a, b)
+    }
+    /// `sums + a * b` of lanes `a` that are unsigned bytes and lanes `b` that are signed ones.
+    #[inline(always)]
+    fn mul_add_bytes(self, sums: Self::I32, a: Self::I32, b: Self::I32) -> Self::I32 {
+        self.add_i32(sums, self.mul_i32(a, b))
+    }
+    /// Unsigned bytes as `from + low + above - below`, in this order: `low` is 0 to 127, `above` at most 128 and `below` at
+    /// most `from`, and one of these two is 0.
+    #[inline(always)]
+    fn split_bytes(self, bytes: Self::I32, from: u8) -> [Self::I32; 3] {
+        let mut parts = [[0i32; 16]; 3];
+        // SAFETY: no vector has more than 16 lanes.
+        unsafe {
+            self.store_i32_ptr(parts[0].as_mut_ptr(), bytes);
+            for i in 0..Self::LANES {
+                let bytes = parts[0][i].to_ne_bytes();
+                let moved = bytes.map(|b| b.saturating_sub(from));
+                parts[0][i] = i32::from_ne_bytes(moved.map(|b| b.min(127)));
+                parts[1][i] = i32::from_ne_bytes(moved.map(|b| b.saturating_sub(127)));
+                parts[2][i] = i32::from_ne_bytes(bytes.map(|b| from.saturating_sub(b)));
+            }
+            parts.map(|part| self.load_i32_ptr(part.as_ptr()))
+        }
+    }
+    /// Writes the lanes where `m` holds, one behind the other, and says how many. Behind them anything may be left, up to
+    /// `LANES` in all.
+    ///
+    /// # Safety
+    /// `p` must be writable for `LANES` numbers.
+    #[inline(always)]
+    unsafe fn compress_i32_ptr(self, p: *mut i32, v: Self::I32, m: Self::Mask) -> usize {
+        let (mut lanes, mut chosen) = ([0i32; 16], [0i32; 16]);
+        let mut n = 0;
+        // SAFETY: no vector has more than 16 lanes; no more are written than it has.
+        unsafe {
+            self.store_i32_ptr(lanes.as_mut_ptr(), v);
+            let ones = self.select_i32(m, self.splat_i32(1), self.splat_i32(0));
+            self.store_i32_ptr(chosen.as_mut_ptr(), ones);
+            for i in 0..Self::LANES {
+                *p.add(n) = lanes[i];
+                n += chosen[i] as usize;
+            }
+        }
+        n
     }
     /// Reads a byte for each lane, which it is the lowest one of; the others are 0.
     ///

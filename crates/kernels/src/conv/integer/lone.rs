@@ -58,8 +58,7 @@ pub fn pack<W: Byte>(channels: usize, taps: usize, w: &[W], zero: &[W], dst: &mu
         let weight = moved(i, taps, *w, zero);
         debug_assert!(i8::try_from(weight).is_ok());
         let (channel, tap) = (i / taps, i % taps);
-        // The other bytes of a lane are multiplied by zeros.
-        lanes[tap * padded(channels) + channel] = weight & 0xff;
+        lanes[tap * padded(channels) + channel] = weight;
         sums[channel] += weight;
     }
 }
@@ -260,7 +259,7 @@ impl Job<'_> {
                         } else {
                             self.last(s, at, channels - col)
                         };
-                        *acc = s.dot4(*acc, s.xor_i32(x, flip), wv[v]);
+                        *acc = s.mul_add_bytes(*acc, s.xor_i32(x, flip), wv[v]);
                     }
                 }
                 w = w.add(padded(channels));

@@ -1,6 +1,6 @@
 //! Blocks of sums by tiles of AMX (`tdpbusd`).
 
-use super::driver::Block;
+use super::block::Block;
 use super::finish::Finish;
 use super::pack::{COLS, sliver_width};
 use crate::amx::{Kind, LANES, ROWS, Rows, SUMS_STRIDE, Sweep, Width};

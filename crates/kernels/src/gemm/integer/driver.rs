@@ -1,8 +1,11 @@
 //! Checks and prepares the operands, and splits the work.
 
+use super::block::Block;
 use super::finish::{Finish, Raw, Zeros};
-use super::pack::{COLS, copied_stride, copy_row, padded, reads_in_place, sliver_width};
-use super::tile::{MAX_ROWS, Operands, rows, tile};
+use super::pack::{COLS, copied_stride, copy_row, padded, reads_in_place};
+use super::split::Plan;
+use super::sum::RowSum;
+use super::tile::rows;
 use super::{Byte, Left, Right, Target, pack, packed_len};
 use crate::gemm::driver::Shared;
 use crate::gemm::shape::{Panels, WORK_PER_TASK, part};
@@ -10,17 +13,16 @@ use crate::gemm::vector::MAX_VECTOR_ROWS;
 use crate::par::for_ranges;
 use crate::simd::{Simd, SimdOp, dispatch, dispatch_bytes};
 use crate::{Isa, Parallel};
-use core::mem::MaybeUninit;
 
 /// How many products of bytes tiles of AMX make in the time that WORK_PER_TASK is measured in, products of f32: 1024 a
 /// cycle over 64.
 const TILES_FASTER: usize = 16;
 
 /// Bytes in a line of the cache: a row of a tile that lies in two of them takes twice as long to read.
-const LINE: usize = 64;
+pub(super) const LINE: usize = 64;
 
 /// Bytes of `A` that are worked on together, so that they stay in the second-level cache.
-const BLOCK_A: usize = 1 << 19;
+pub(super) const BLOCK_A: usize = 1 << 19;
 
 /// Numbers of scratch that [`gemm`] needs for these operands, of which only types, sizes and strides are looked at.
 pub fn scratch_len<A: Byte, B: Byte>(
@@ -31,9 +33,25 @@ pub fn scratch_len<A: Byte, B: Byte>(
     a: &Left<'_, A>,
     b: &Right<'_, B>,
 ) -> usize {
+    scratch_len_by(isa.effective(), true, (m, n, k), a, b)
+}
+
+/// As [`scratch_len`], for [`gemm_by`].
+pub(super) fn scratch_len_by<A: Byte, B: Byte>(
+    isa: Isa,
+    dot4: bool,
+    (m, n, k): (usize, usize, usize),
+    a: &Left<'_, A>,
+    b: &Right<'_, B>,
+) -> usize {
     let unit = unit(isa, m);
-    let in_place = reads_in_place(m, k, &a.matrix, unit);
-    let copied = if in_place { 0 } else { m * copied_stride(k, unit) / 4 + LINE / 4 - 1 };
+    let copied = if let Some(plan) = split_plan(isa, dot4, (m, n, k)) {
+        plan.scratch_len()
+    } else if reads_in_place(m, k, &a.matrix, unit) {
+        0
+    } else {
+        m * copied_stride(k, unit) / 4 + LINE / 4 - 1
+    };
     let packed = if b.packed.is_some() { 0 } else { packed_len(k, n) };
     m + copied + packed
 }
@@ -77,7 +95,8 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
         return;
     }
     assert!(a.matrix.covers(m, k) && a.zero.covers(m), "A smaller than m x k");
-    assert!(scratch.len() >= scratch_len(isa, m, n, k, &a, &b), "scratch too small");
+    let least = scratch_len_by(isa, dot4, (m, n, k), &a, &b);
+    assert!(scratch.len() >= least, "scratch too small");
     assert!(b.zero.covers(n), "zero points of B");
     let (sums, scratch) = scratch.split_at_mut(m);
     let (b_packed, scratch) = match (b.packed, b.matrix) {
@@ -94,21 +113,24 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
     };
     let (a_shift, b_shift) = (128 * i32::from(A::SIGNED), -128 * i32::from(!B::SIGNED));
     let unit = unit(isa, m);
-    let (at, stride) = if reads_in_place(m, k, &a.matrix, unit) {
+    let in_place = reads_in_place(m, k, &a.matrix, unit);
+    let plan = split_plan(isa, dot4, (m, n, k));
+    let has_b_zero = !b.zero.are_all(-b_shift, n);
+    let (at, stride) = if in_place || plan.is_some() {
         (a.matrix.data.as_ptr().cast(), a.matrix.row_stride)
     } else {
         let stride = copied_stride(k, unit);
         let from = scratch.as_ptr().align_offset(LINE).min(LINE / 4 - 1);
         (copy(par, (m, k, stride), &a, &mut scratch[from..]), stride)
     };
-    let has_b_zero = !b.zero.are_all(-b_shift, n);
-    if has_b_zero {
+    if has_b_zero && plan.is_none() {
         for (i, sum) in sums.iter_mut().enumerate() {
             // SAFETY: row i has k bytes, in A as in a copy of it.
             let row = unsafe { core::slice::from_raw_parts(at.add(i * stride), k) };
             *sum = dispatch_bytes(isa, dot4, RowSum(row));
         }
     }
+    let sums = if has_b_zero { sums.as_mut_ptr() } else { core::ptr::null_mut() };
     let quads = k.div_ceil(4);
     let job = Block {
         panels: (m, 0, 0),
@@ -117,6 +139,7 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
         k,
         a: at,
         a_stride: stride,
+        parts: None,
         b: b_packed,
         finish: Finish {
             sums: core::ptr::null(),
@@ -128,27 +151,44 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
             k,
             a_zero: Zeros::new(&a.zero, a_shift),
             b_zero: Zeros::new(&b.zero, b_shift),
-            row_sums: if has_b_zero { sums.as_ptr() } else { core::ptr::null() },
+            row_sums: sums,
             col_sums: b_packed.wrapping_add(padded(n) * quads),
             raw: Raw::new(c, m, n, c_stride),
         },
     };
+    let panels = Panels::new(m, panel_rows(isa, dot4, m)).count;
+    let Some(plan) = plan else {
+        return sweep((isa, dot4), par, Block { panels: (m, 0, panels), ..job });
+    };
+    for first in (0..panels).step_by(plan.together) {
+        let last = (first + plan.together).min(panels);
+        let by = (isa, dot4);
+        // SAFETY: A has `m` rows of `k` numbers, as was checked, and there is a sum for each.
+        let parts = unsafe { plan.split(by, par, &a, in_place, (first, last), sums, scratch) };
+        sweep(by, par, Block { panels: (m, first, last), parts: Some(parts), ..job });
+    }
+}
+
+/// Runs the panels of `job`, by all slivers, in tasks.
+fn sweep((isa, dot4): (Isa, bool), par: &dyn Parallel, job: Block) {
+    let (m, first, last) = job.panels;
     let by_tiles = uses_tiles(isa, m);
-    let most = if by_tiles { TILE_ROWS } else { most_rows(isa, dot4) };
-    let (panels, slivers) = (Panels::new(m, most).count, n.div_ceil(COLS));
+    let (panels, slivers) = (last - first, job.n.div_ceil(COLS));
     let threads = par.threads();
     // Products of bytes take less time than those of f32.
     let faster = if by_tiles { TILES_FASTER } else { 4 };
-    let work = m.saturating_mul(n).saturating_mul(k) / (faster * WORK_PER_TASK);
+    let all = Panels::new(m, panel_rows(isa, dot4, m));
+    let rows = all.start(last) - all.start(first);
+    let work = rows.saturating_mul(job.n).saturating_mul(job.k) / (faster * WORK_PER_TASK);
     let tasks = if threads <= 1 { 1 } else { work.clamp(1, 2 * threads) };
     // Columns first: each task then reads its own part of B, the larger operand.
     let col_tasks = tasks.min(slivers);
     let row_tasks = tasks.div_ceil(col_tasks).min(panels);
     let job = Shared(job);
     let run = |i: usize| {
-        let (first, last) = part(panels, row_tasks, i / col_tasks);
+        let (from, to) = part(panels, row_tasks, i / col_tasks);
         let block = Block {
-            panels: (m, first, last),
+            panels: (m, first + from, first + to),
             slivers: part(slivers, col_tasks, i % col_tasks),
             ..job.get()
         };
@@ -164,6 +204,11 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
     } else {
         par.for_each(col_tasks * row_tasks, &run);
     }
+}
+
+/// How `A` is split, if it is.
+fn split_plan(isa: Isa, dot4: bool, (m, n, k): (usize, usize, usize)) -> Option<Plan> {
+    if uses_tiles(isa, m) { None } else { Plan::new(isa, dot4, m, n, k) }
 }
 
 /// Rows of a tile of AMX, and bytes in each.
@@ -182,8 +227,8 @@ fn unit(isa: Isa, m: usize) -> usize {
     if uses_tiles(isa, m) { TILE_BYTES } else { 4 }
 }
 
-/// Most rows of a tile, as the instruction set that [`dispatch_bytes`] takes has it.
-fn most_rows(isa: Isa, dot4: bool) -> usize {
+/// Most rows of a panel.
+fn panel_rows(isa: Isa, dot4: bool, m: usize) -> usize {
     struct Rows;
     impl SimdOp for Rows {
         type Output = usize;
@@ -192,7 +237,7 @@ fn most_rows(isa: Isa, dot4: bool) -> usize {
             rows::<S>()
         }
     }
-    dispatch_bytes(isa, dot4, Rows)
+    if uses_tiles(isa, m) { TILE_ROWS } else { dispatch_bytes(isa, dot4, Rows) }
 }
 
 /// Copies `A` as unsigned bytes, rows `stride` apart with zeros behind them.
@@ -212,125 +257,4 @@ fn copy<A: Byte>(
         }
     });
     at.get()
-}
-
-/// The sum of unsigned bytes, wrapping.
-struct RowSum<'a>(&'a [u8]);
-
-impl SimdOp for RowSum<'_> {
-    type Output = i32;
-
-    #[inline(always)]
-    fn eval<S: Simd>(self, s: S) -> i32 {
-        let ones = s.splat_i32(0x0101_0101);
-        let mut sums = s.splat_i32(0);
-        let vectors = self.0.chunks_exact(4 * S::LANES);
-        let mut sum: i32 = vectors.remainder().iter().map(|&x| i32::from(x)).sum();
-        let mut lanes = [0i32; 16];
-        // SAFETY: each part has as many bytes as a vector, and no vector more than 16 lanes.
-        unsafe {
-            for part in vectors {
-                sums = s.dot4(sums, s.load_i32_ptr(part.as_ptr().cast()), ones);
-            }
-            s.store_i32_ptr(lanes.as_mut_ptr(), sums);
-        }
-        for lane in lanes {
-            sum = sum.wrapping_add(lane);
-        }
-        sum
-    }
-}
-
-/// One task: some panels of rows by some slivers of `B`.
-#[derive(Clone, Copy)]
-pub(super) struct Block {
-    /// Rows of the product, and the first and last panel of the task.
-    pub panels: (usize, usize, usize),
-    pub slivers: (usize, usize),
-    pub n: usize,
-    pub k: usize,
-    pub a: *const u8,
-    pub a_stride: usize,
-    pub b: *const i32,
-    pub finish: Finish,
-}
-
-impl SimdOp for Block {
-    type Output = ();
-
-    #[inline(always)]
-    fn eval<S: Simd>(self, s: S) {
-        let (m, first, last) = self.panels;
-        let panels = Panels::new(m, const { rows::<S>() });
-        let step = self.panels_together(const { rows::<S>() });
-        let mut from = first;
-        while from < last {
-            let to = (from + step).min(last);
-            for sliver in self.slivers.0..self.slivers.1 {
-                for panel in from..to {
-                    // SAFETY: panels and slivers lie in the operands, which were checked.
-                    unsafe { self.tiles(s, &panels, (panel, from, to), sliver) }
-                }
-            }
-            from = to;
-        }
-    }
-}
-
-impl Block {
-    /// Panels of `rows` rows that are worked on together.
-    #[inline(always)]
-    pub fn panels_together(&self, rows: usize) -> usize {
-        (BLOCK_A / (self.k * rows).max(1)).max(1)
-    }
-
-    /// The tiles of one panel by one sliver.
-    ///
-    /// # Safety
-    /// Both must exist.
-    #[inline(always)]
-    unsafe fn tiles<S: Simd>(
-        &self,
-        s: S,
-        panels: &Panels,
-        (panel, from, to): (usize, usize, usize),
-        sliver: usize,
-    ) {
-        let quads = self.k.div_ceil(4);
-        let (row, rows) = (panels.start(panel), panels.rows(panel));
-        let col = sliver * COLS;
-        let width = sliver_width(self.n, col);
-        let cols = width.min(self.n - col);
-        let mut sums = MaybeUninit::<[i32; MAX_ROWS * COLS]>::uninit();
-        let sums: *mut i32 = sums.as_mut_ptr().cast();
-        // The part of the next sliver that is asked for during this panel: only the first panel would wait for it.
-        let share = (panel - from) * quads * COLS / (to - from);
-        let later = self.b.wrapping_add((col + width) * quads + share);
-        let step = if sliver + 1 < self.slivers.1 { COLS.div_ceil(to - from) } else { 0 };
-        // SAFETY: the caller's promise; `sums` has a whole sliver for each row of a tile.
-        unsafe {
-            let mut at = 0;
-            while at < width {
-                let operands = Operands {
-                    quads,
-                    a: self.a.add(row * self.a_stride),
-                    a_stride: self.a_stride,
-                    b: self.b.add(col * quads + at),
-                    b_stride: width,
-                    sums: sums.add(at),
-                    sums_stride: COLS,
-                    later,
-                    step: if at == 0 { step } else { 0 },
-                };
-                if width - at >= 2 * S::LANES {
-                    tile::<S, 2>(s, rows, operands);
-                    at += 2 * S::LANES;
-                } else {
-                    tile::<S, 1>(s, rows, operands);
-                    at += S::LANES;
-                }
-            }
-            s.call(Finish { sums, row, rows, col, cols, ..self.finish });
-        }
-    }
 }

@@ -26,9 +26,13 @@
 
 #[cfg(target_arch = "x86_64")]
 mod amx;
+mod block;
 mod driver;
 pub(crate) mod finish;
 mod pack;
+mod rests;
+mod split;
+mod sum;
 mod tile;
 
 use super::{Activation, MatRef, Residual};

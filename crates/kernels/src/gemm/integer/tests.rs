@@ -1,7 +1,7 @@
 //! Every form of the product against its definition, on every instruction set.
 
 extern crate std;
-use super::driver::gemm_by;
+use super::driver::{gemm_by, scratch_len_by};
 use super::*;
 use crate::{Isa, Parallel, Serial};
 use std::format;
@@ -108,12 +108,30 @@ struct Case {
 /// Checks the sums of one case on every instruction set, alone and with threads.
 fn check<A: TestByte, B: TestByte>(case: &Case, seed: u32) {
     let (m, n, k) = case.sizes;
-    let (a, b): (Vec<A>, Vec<B>) = (of(bytes(m * k, seed)), of(bytes(k * n, seed + 1)));
-    let (za, zb): (Vec<A>, Vec<B>) = (of(bytes(m, seed + 2)), of(bytes(n, seed + 3)));
+    let numbers = Numbers {
+        a: of::<A>(bytes(m * k, seed)),
+        b: of::<B>(bytes(k * n, seed + 1)),
+        a_zero: of(bytes(m, seed + 2)),
+        b_zero: of(bytes(n, seed + 3)),
+    };
+    check_numbers(case, &numbers, &format!("seed {seed}"));
+}
+
+/// Operands and their zero points, of which the first ones are those of all unless a case says otherwise.
+struct Numbers<A, B> {
+    a: Vec<A>,
+    b: Vec<B>,
+    a_zero: Vec<A>,
+    b_zero: Vec<B>,
+}
+
+fn check_numbers<A: TestByte, B: TestByte>(case: &Case, numbers: &Numbers<A, B>, label: &str) {
+    let (m, n, k) = case.sizes;
+    let Numbers { a, b, a_zero: za, b_zero: zb } = numbers;
     let zero_a = if case.each.0 { ZeroPoint::Each(&za[..]) } else { ZeroPoint::One(za[0]) };
     let zero_b = if case.each.1 { ZeroPoint::Each(&zb[..]) } else { ZeroPoint::One(zb[0]) };
     let label =
-        || -> String { format!("{:?} {:?} {:?} seed {seed}", case.sizes, case.layouts, case.each) };
+        || -> String { format!("{:?} {:?} {:?} {label}", case.sizes, case.layouts, case.each) };
     let mut want = std::vec![0i32; m * n];
     for i in 0..m {
         for j in 0..n {
@@ -126,8 +144,8 @@ fn check<A: TestByte, B: TestByte>(case: &Case, seed: u32) {
         }
     }
     let (la, lb) = case.layouts;
-    let (da, ars, acs) = lay_out(la, m, k, &a);
-    let (db, brs, bcs) = lay_out(lb, k, n, &b);
+    let (da, ars, acs) = lay_out(la, m, k, a);
+    let (db, brs, bcs) = lay_out(lb, k, n, b);
     let left =
         Left { matrix: MatRef { data: &da, row_stride: ars, col_stride: acs }, zero: zero_a };
     let matrix = MatRef { data: &db[..], row_stride: brs, col_stride: bcs };
@@ -141,7 +159,7 @@ fn check<A: TestByte, B: TestByte>(case: &Case, seed: u32) {
     let stride = n + 3;
     for (isa, dot4) in ways() {
         for par in [&Serial as &dyn Parallel, &Threads] {
-            let mut scratch = std::vec![-7; scratch_len(isa, m, n, k, &left, &right)];
+            let mut scratch = std::vec![-7; scratch_len_by(isa, dot4, (m, n, k), &left, &right)];
             let mut c = std::vec![i32::MIN; m * stride];
             let target = Target::Sums(&mut c);
             gemm_by(isa, dot4, par, (m, n, k), left, right, target, stride, &mut scratch);
@@ -209,8 +227,68 @@ fn sums_are_exact_for_random_sizes() {
 fn large_products_are_cut_for_caches_and_threads() {
     let layouts = (Layout::Rows, Layout::Packed);
     // The last one is large enough for threads on tiles.
-    for sizes in [(150, 70, 4100), (6, 40, 4096), (200, 300, 64), (300, 290, 130)] {
+    for sizes in [(150, 70, 4100), (6, 40, 4096), (200, 300, 64), (300, 290, 130), (700, 33, 2050)]
+    {
         check::<u8, i8>(&Case { sizes, layouts, each: (false, false) }, 5);
+    }
+}
+
+/// Left operands that are all, nearly all, or hardly within the 128 numbers that a byte below 128 can say of them.
+#[test]
+fn sums_are_exact_wherever_the_left_operand_is() {
+    // Sizes of one panel and several, vectors of every length behind the last whole one, and enough work for threads.
+    let sizes = [(1, 64, 64), (5, 40, 67), (13, 33, 130), (31, 96, 200), (70, 130, 321)];
+    // The zero point, what numbers are most of the time, what few are, and every how many numbers.
+    let cases: [(&str, u8, &[u8], &[u8], usize); 12] = [
+        ("all 255", 0, &[255], &[255], 1),
+        ("all 0", 255, &[0], &[0], 1),
+        ("the ends of the dense part", 128, &[64, 191], &[64], 7),
+        ("one beyond its ends", 128, &[64, 191], &[63, 192], 11),
+        ("the farthest rests", 128, &[100, 150], &[0, 255], 37),
+        ("behind Relu", 0, &[0, 0, 0, 3, 90], &[127, 128, 255], 29),
+        ("a low zero point", 8, &[8, 0, 127], &[128, 255], 17),
+        ("a high zero point", 255, &[255, 200, 127], &[0, 126], 17),
+        ("rests in one part of the rows", 128, &[128], &[255], 64),
+        ("as many rests as are listed", 0, &[1, 127], &[255], 13),
+        ("more rests than are listed", 0, &[1, 127], &[255], 8),
+        ("far from the zero point", 200, &[3, 5, 7], &[255], 50),
+    ];
+    let weights = [&[-128i8][..], &[127], &[-128, 127], &[-128, 127, 127, -128, 0, -1]];
+    for (at, &sizes) in sizes.iter().enumerate() {
+        let (m, n, k) = sizes;
+        for (i, &(label, zero, most, few, every)) in cases.iter().enumerate() {
+            let number = |p: usize| {
+                let (row, col) = (p / k, p % k);
+                // The last number of a row is one of the few in every other row.
+                let is_few = (col + 3 * row) % every == 0 || (col + 1 == k && row % 2 == 0);
+                let list = if is_few { few } else { most };
+                list[(p / 3 + row) % list.len()]
+            };
+            let a: Vec<u8> = (0..m * k).map(number).collect();
+            let weights = weights[(at + i) % weights.len()];
+            let b: Vec<i8> = (0..k * n).map(|p| weights[(p + p / n) % weights.len()]).collect();
+            // One zero point, and one of each row that is another one.
+            let zeros: Vec<u8> = (0..m).map(|row| zero.wrapping_add((row * 85) as u8)).collect();
+            for (each, layout, b_zero) in [
+                ((false, false), Layout::Rows, 0i8),
+                ((false, false), Layout::Rows, -7),
+                ((true, true), Layout::Apart, 5),
+            ] {
+                let case = Case { sizes, layouts: (layout, Layout::Packed), each };
+                let b_zeros: Vec<i8> = (0..n).map(|j| b_zero.wrapping_add(j as i8)).collect();
+                let numbers =
+                    Numbers { a: a.clone(), b: b.clone(), a_zero: zeros.clone(), b_zero: b_zeros };
+                check_numbers(&case, &numbers, label);
+                let signed = |x: &[u8]| x.iter().map(|&x| (x ^ 0x80) as i8).collect();
+                let numbers = Numbers {
+                    a: signed(&numbers.a),
+                    a_zero: signed(&numbers.a_zero),
+                    b: numbers.b,
+                    b_zero: numbers.b_zero,
+                };
+                check_numbers::<i8, i8>(&case, &numbers, label);
+            }
+        }
     }
 }
 
@@ -240,7 +318,7 @@ fn floats_are_those_of_the_steps_one_by_one() {
         let right =
             Right { matrix: Some(MatRef::rows(&b, n)), packed: None, zero: ZeroPoint::One(3) };
         for (isa, dot4) in ways() {
-            let mut scratch = std::vec![0; scratch_len(isa, m, n, k, &left, &right)];
+            let mut scratch = std::vec![0; scratch_len_by(isa, dot4, (m, n, k), &left, &right)];
             let mut run = |target: Target<'_>| {
                 gemm_by(isa, dot4, &Serial, (m, n, k), left, right, target, n, &mut scratch);
             };

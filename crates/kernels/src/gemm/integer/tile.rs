@@ -5,9 +5,23 @@ use crate::simd::{Simd, SimdOp};
 /// Most rows of a tile over all instruction sets.
 pub const MAX_ROWS: usize = 14;
 
-/// Most rows of a tile: as many as leave registers for two vectors of `B`, and where [`Simd::dot4`] takes several
-/// instructions, for the halves of them.
+/// Most rows of a panel, and of a tile unless it needs [`Simd::dot4`] where that is several instructions: as many as leave
+/// registers for two vectors of `B` and what is multiplied.
 pub const fn rows<S: Simd>() -> usize {
+    if S::DOT4 {
+        MAX_ROWS
+    } else if S::DOT4_LOW && S::LANES == 16 {
+        12
+    } else if S::DOT4_LOW {
+        5
+    } else {
+        4
+    }
+}
+
+/// Most rows of a tile by [`Simd::dot4`]: where it takes several instructions, as many as leave registers for the halves of
+/// two vectors of `B`.
+pub const fn exact_rows<S: Simd>() -> usize {
     if S::DOT4 {
         MAX_ROWS
     } else if S::REGISTERS >= 32 && S::LANES == 16 {
@@ -41,9 +55,11 @@ const AHEAD: usize = 16;
 
 /// The tile as a function of its own. With few rows the sums of `U` quads in turn are kept apart, so that enough of them
 /// are under way.
-struct Tile<const MR: usize, const NV: usize, const U: usize>(Operands);
+struct Tile<const MR: usize, const NV: usize, const U: usize, const LOW: bool>(Operands);
 
-impl<const MR: usize, const NV: usize, const U: usize> SimdOp for Tile<MR, NV, U> {
+impl<const MR: usize, const NV: usize, const U: usize, const LOW: bool> SimdOp
+    for Tile<MR, NV, U, LOW>
+{
     type Output = ();
 
     #[inline(always)]
@@ -57,13 +73,13 @@ impl<const MR: usize, const NV: usize, const U: usize> SimdOp for Tile<MR, NV, U
                 for (u, acc) in acc.iter_mut().enumerate() {
                     s.prefetch_far(later.cast());
                     later = later.wrapping_add(t.step);
-                    step(s, acc, a.add(4 * u), t.a_stride, b, t.b_stride);
+                    step::<S, MR, NV, LOW>(s, acc, a.add(4 * u), t.a_stride, b, t.b_stride);
                     b = b.wrapping_add(t.b_stride);
                 }
                 a = a.wrapping_add(4 * U);
             }
             for _ in 0..t.quads % U {
-                step(s, &mut acc[0], a, t.a_stride, b, t.b_stride);
+                step::<S, MR, NV, LOW>(s, &mut acc[0], a, t.a_stride, b, t.b_stride);
                 a = a.wrapping_add(4);
                 b = b.wrapping_add(t.b_stride);
             }
@@ -85,7 +101,7 @@ impl<const MR: usize, const NV: usize, const U: usize> SimdOp for Tile<MR, NV, U
 /// # Safety
 /// Each of `MR` rows must have a quad, and `b` `NV` vectors.
 #[inline(always)]
-unsafe fn step<S: Simd, const MR: usize, const NV: usize>(
+unsafe fn step<S: Simd, const MR: usize, const NV: usize, const LOW: bool>(
     s: S,
     acc: &mut [[S::I32; NV]; MR],
     a: *const u8,
@@ -103,27 +119,37 @@ unsafe fn step<S: Simd, const MR: usize, const NV: usize>(
         for (i, row) in acc.iter_mut().enumerate() {
             let quad = s.splat_i32(a.add(i * a_stride).cast::<i32>().read_unaligned());
             for (v, sum) in row.iter_mut().enumerate() {
-                *sum = s.dot4(*sum, quad, bv[v]);
+                *sum = if LOW { s.dot4_low(*sum, quad, bv[v]) } else { s.dot4(*sum, quad, bv[v]) };
             }
         }
     }
 }
 
-/// Runs the tile of `rows` rows.
+/// Runs the tile of `rows` rows, whose bytes are all below 128 if `LOW`.
 ///
 /// # Safety
-/// The operands must have `rows` rows, and `NV` vectors, of `quads` quads; `rows` must not be more than [`rows`].
+/// The operands must have `rows` rows, and `NV` vectors, of `quads` quads; `rows` must not be more than [`rows`], or, unless
+/// `LOW`, than [`exact_rows`].
 #[inline(always)]
-pub unsafe fn tile<S: Simd, const NV: usize>(s: S, rows: usize, operands: Operands) {
-    debug_assert!((1..=const { self::rows::<S>() }).contains(&rows));
+pub unsafe fn tile<S: Simd, const NV: usize, const LOW: bool>(
+    s: S,
+    rows: usize,
+    operands: Operands,
+) {
+    const fn most<S: Simd, const LOW: bool>() -> usize {
+        if LOW { self::rows::<S>() } else { exact_rows::<S>() }
+    }
+    debug_assert!((1..=const { most::<S, LOW>() }).contains(&rows));
     macro_rules! by_rows {
         ($($n:literal)*) => {
             match rows {
-                1 => s.call(Tile::<1, NV, 4>(operands)),
-                2 => s.call(Tile::<2, NV, 2>(operands)),
-                3 => s.call(Tile::<3, NV, 2>(operands)),
+                1 => s.call(Tile::<1, NV, 4, LOW>(operands)),
+                2 => s.call(Tile::<2, NV, 2, LOW>(operands)),
+                3 => s.call(Tile::<3, NV, 2, LOW>(operands)),
                 // Tiles that the instruction set never uses are not compiled for it.
-                $($n if $n <= const { self::rows::<S>() } => s.call(Tile::<$n, NV, 1>(operands)),)*
+                $($n if $n <= const { most::<S, LOW>() } => {
+                    s.call(Tile::<$n, NV, 1, LOW>(operands))
+                })*
                 _ => {}
             }
         };

@@ -1,0 +1,326 @@
+//! The left operand as bytes below 128, which [`Simd::dot4_low`] multiplies, and the few rests of those that reach beyond.
+//!
+//! An unsigned byte is `from + low + above - below` ([`Simd::split_bytes`]), where `from` is chosen so that the middle of
+//! `low` is near the zero point, where most activations are: behind Relu few are in the upper half of their range, and of
+//! those about a zero point in the middle few are outside of the middle half. The dense product is that of `low`, with the
+//! zero point moved by `from`; quads that have a rest are listed by panel, and added to its sums one by one. A panel where
+//! too many have one is left as it is, for [`Simd::dot4`].
+
+use super::driver::{BLOCK_A, LINE};
+use super::finish::Zeros;
+use super::pack::{copied_stride, copy_row};
+use super::rests::{LANES, List, ROW_BITS};
+use super::sum::RowSum;
+use super::tile::rows;
+use super::{Byte, Left, ZeroPoint};
+use crate::gemm::driver::Shared;
+use crate::gemm::shape::Panels;
+use crate::par::for_ranges;
+use crate::simd::{Simd, SimdOp, dispatch_bytes};
+use crate::{Isa, Parallel};
+
+/// Of how many quads of a panel one may have a rest: more take longer than what is won.
+const SHARE: usize = 3;
+
+/// Columns below which a product takes less time than its left operand does to be split.
+const FEW_COLS: usize = 32;
+
+/// Numbers before the lists of a panel, which begin with how many are in each of the two.
+const HEAD: usize = 16;
+
+/// In the place of how many rests there are above: the panel is not split.
+const WHOLE: i32 = -1;
+
+/// How a left operand is split.
+#[derive(Clone, Copy)]
+pub struct Plan {
+    panels: Panels,
+    /// Most rows of a panel.
+    most: usize,
+    k: usize,
+    /// Bytes from one row to the next.
+    stride: usize,
+    /// Most rests of a panel.
+    limit: usize,
+    /// Panels that are split before they are multiplied.
+    pub together: usize,
+}
+
+impl Plan {
+    /// `None` where nothing is won: the machine multiplies bytes in one instruction, or the product is small.
+    pub fn new(isa: Isa, dot4: bool, m: usize, n: usize, k: usize) -> Option<Plan> {
+        struct Most;
+        impl SimdOp for Most {
+            type Output = Option<usize>;
+            #[inline(always)]
+            fn eval<S: Simd>(self, _: S) -> Option<usize> {
+                S::DOT4_LOW.then_some(rows::<S>())
+            }
+        }
+        let most = dispatch_bytes(isa, dot4, Most)?;
+        let quads = k.div_ceil(4);
+        if m == 0 || n < FEW_COLS || k < 16 || quads >= 1 << (31 - ROW_BITS) {
+            return None;
+        }
+        let panels = Panels::new(m, most);
+        let together = (2 * BLOCK_A / (k * most)).clamp(1, panels.count);
+        let limit = most * quads / SHARE;
+        Some(Plan { panels, most, k, stride: copied_stride(k, 4), limit, together })
+    }
+
+    /// Numbers written down of a panel.
+    fn record(&self) -> usize {
+        HEAD + 4 * (self.limit + LANES)
+    }
+
+    /// Numbers of scratch that [`Plan::split`] needs.
+    pub fn scratch_len(&self) -> usize {
+        let copies = self.together * self.most * self.stride / 4 + LINE / 4 - 1;
+        copies + self.together * self.record()
+    }
+
+    /// Splits the panels from `first` to `last`, no more than are split together. Those that are not to be split are copied,
+    /// unless the product reads the operand `in_place`. Sums of rows, moved as their zero points are, are written to `sums`
+    /// unless it is null.
+    ///
+    /// # Safety
+    /// `A` must have the rows and numbers that the plan is for, and `sums` must be null or have as many numbers as rows.
+    #[expect(clippy::too_many_arguments, reason = "all that the product knows of it")]
+    pub unsafe fn split<A: Byte>(
+        &self,
+        (isa, dot4): (Isa, bool),
+        par: &dyn Parallel,
+        a: &Left<'_, A>,
+        in_place: bool,
+        (first, last): (usize, usize),
+        sums: *mut i32,
+        scratch: &mut [i32],
+    ) -> Parts {
+        assert!(scratch.len() >= self.scratch_len() && last - first <= self.together);
+        let shift = 128 * i32::from(A::SIGNED);
+        let zero = match &a.zero {
+            ZeroPoint::One(zero) => (*zero).into(),
+            ZeroPoint::Each(each) => each.first().map_or(0, |&zero| zero.into()),
+        };
+        let from = (zero + shift - 64).clamp(0, 127) as u8;
+        let (records, copies) = scratch.split_at_mut(self.together * self.record());
+        let at = copies.as_ptr().align_offset(LINE).min(LINE / 4 - 1);
+        let copies = copies[at..].as_mut_ptr();
+        let parts = Parts {
+            first,
+            row: self.panels.start(first),
+            copies: copies.cast(),
+            in_place,
+            stride: self.stride,
+            records: records.as_mut_ptr(),
+            record: self.record(),
+            zero: Zeros::new(&a.zero, shift - i32::from(from)),
+        };
+        let shared = Shared((parts, sums));
+        for_ranges(par, last - first, self.most * self.k, &|i, end| {
+            for panel in first + i..first + end {
+                let (parts, sums) = shared.get();
+                let job = Panel { plan: self, a, from, panel, parts, sums };
+                dispatch_bytes(isa, dot4, job);
+            }
+        });
+        parts
+    }
+}
+
+/// Panels that are split.
+#[derive(Clone, Copy)]
+pub struct Parts {
+    /// The first of them, and its first row.
+    first: usize,
+    row: usize,
+    copies: *mut u8,
+    in_place: bool,
+    stride: usize,
+    records: *mut i32,
+    record: usize,
+    /// The zero points of the dense part.
+    pub zero: Zeros,
+}
+
+/// What a tile reads of a panel.
+pub struct Part {
+    /// The rows, unless they are read where they lie.
+    pub rows: Option<(*const u8, usize)>,
+    /// If it is split: the rests that are added, and those that are subtracted.
+    pub rests: Option<[List; 2]>,
+}
+
+impl Parts {
+    /// # Safety
+    /// The panel, which begins with `row`, must be one that was split.
+    pub unsafe fn part(&self, panel: usize, row: usize) -> Part {
+        let rows =
+            (self.copies.wrapping_add((row - self.row) * self.stride).cast_const(), self.stride);
+        // SAFETY: the caller's promise: the record was written.
+        unsafe {
+            let record = self.records.add((panel - self.first) * self.record);
+            let len = [*record, *record.add(1)];
+            if len[0] == WHOLE {
+                return Part { rows: (!self.in_place).then_some(rows), rests: None };
+            }
+            let list = |i: usize| {
+                let [at, bytes] = self.list(record, i);
+                List { at, bytes, len: len[i] as usize }
+            };
+            Part { rows: Some(rows), rests: Some([list(0), list(1)]) }
+        }
+    }
+
+    /// Where list `i` of a panel lies: quads and rows, and bytes.
+    fn list(&self, record: *mut i32, i: usize) -> [*mut i32; 2] {
+        let len = (self.record - HEAD) / 4;
+        let at = record.wrapping_add(HEAD + 2 * i * len);
+        [at, at.wrapping_add(len)]
+    }
+}
+
+/// One panel to be split.
+struct Panel<'a, A> {
+    plan: &'a Plan,
+    a: &'a Left<'a, A>,
+    from: u8,
+    panel: usize,
+    parts: Parts,
+    sums: *mut i32,
+}
+
+impl<A: Byte> SimdOp for Panel<'_, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        let (plan, parts) = (self.plan, &self.parts);
+        let (row, rows) = (plan.panels.start(self.panel), plan.panels.rows(self.panel));
+        // SAFETY: panels are disjoint, in the copies as in the records and in the sums, and no more than there is room for.
+        unsafe {
+            let record = parts.records.add((self.panel - parts.first) * parts.record);
+            let lists = [parts.list(record, 0), parts.list(record, 1)];
+            let mut counts = [0; 2];
+            let fits = (0..rows).all(|i| self.row(s, row + i, i, lists, &mut counts));
+            if fits && counts[0] + counts[1] <= plan.limit {
+                *record = counts[0] as i32;
+                *record.add(1) = counts[1] as i32;
+                return;
+            }
+            *record = WHOLE;
+            for i in row..row + rows {
+                let copy = core::slice::from_raw_parts_mut(self.copy(i), plan.stride);
+                if !parts.in_place {
+                    copy_row(&self.a.matrix, i, plan.k, copy);
+                }
+                if !self.sums.is_null() {
+                    let row: *const u8 =
+                        if parts.in_place { self.source(i) } else { copy.as_ptr() };
+                    let row = core::slice::from_raw_parts(row, plan.k);
+                    *self.sums.add(i) = s.call(RowSum(row));
+                }
+            }
+        }
+    }
+}
+
+impl<A: Byte> Panel<'_, A> {
+    /// Where a row is copied to.
+    #[inline(always)]
+    fn copy(&self, row: usize) -> *mut u8 {
+        self.parts.copies.wrapping_add((row - self.parts.row) * self.plan.stride)
+    }
+
+    /// Where a row lies.
+    #[inline(always)]
+    fn source(&self, row: usize) -> *const u8 {
+        let matrix = &self.a.matrix;
+        matrix.data.as_ptr().wrapping_add(row * matrix.row_stride).cast()
+    }
+
+    /// Splits a row, number `i` of the panel; whether the lists had room.
+    ///
+    /// # Safety
+    /// The row must exist, and the lists be those of its panel, with `counts` in them.
+    #[inline(always)]
+    unsafe fn row<S: Simd>(
+        &self,
+        s: S,
+        row: usize,
+        i: usize,
+        lists: [[*mut i32; 2]; 2],
+        counts: &mut [usize; 2],
+    ) -> bool {
+        const QUADS: [i32; LANES] = {
+            let mut quads = [0; LANES];
+            let mut i = 0;
+            while i < LANES {
+                quads[i] = (i as i32) << ROW_BITS;
+                i += 1;
+            }
+            quads
+        };
+        let Plan { k, stride, limit, .. } = *self.plan;
+        let to = self.copy(row);
+        let (mut source, mut flip) = (self.source(row), if A::SIGNED { 0x80u8 } else { 0 });
+        // SAFETY: the caller's promise; whole vectors are read of `k` bytes only, and written of `stride` bytes only.
+        unsafe {
+            if self.a.matrix.col_stride != 1 {
+                let copy = core::slice::from_raw_parts_mut(to, stride);
+                copy_row(&self.a.matrix, row, k, copy);
+                (source, flip) = (to, 0);
+            }
+            let flips = s.splat_i32(i32::from_ne_bytes([flip; 4]));
+            let (zero, ones) = (s.splat_i32(0), s.splat_i32(0x0101_0101));
+            let lanes = s.load_i32_ptr(QUADS.as_ptr());
+            let mut sums = zero;
+            let mut at = 0;
+            while at < k {
+                let mut bytes = if k - at >= S::BYTES {
+                    s.load_i32_ptr(source.add(at).cast())
+                } else {
+                    // What fills it up is nothing in all three parts.
+                    let mut last = [self.from ^ flip; 4 * LANES];
+                    core::ptr::copy_nonoverlapping(source.add(at), last.as_mut_ptr(), k - at);
+                    s.load_i32_ptr(last.as_ptr().cast())
+                };
+                bytes = s.xor_i32(bytes, flips);
+                let [low, above, below] = s.split_bytes(bytes, self.from);
+                if stride - at >= S::BYTES {
+                    s.store_i32_ptr(to.add(at).cast(), low);
+                } else {
+                    let mut last = [0u8; 4 * LANES];
+                    s.store_i32_ptr(last.as_mut_ptr().cast(), low);
+                    core::ptr::copy_nonoverlapping(last.as_ptr(), to.add(at), stride - at);
+                }
+                if !self.sums.is_null() {
+                    sums = s.dot4(sums, bytes, ones);
+                }
+                if s.any(s.mask_not(s.eq_i32(s.or_i32(above, below), zero))) {
+                    let first = (at as i32 / 4) << ROW_BITS | i as i32;
+                    let quads = s.add_i32(lanes, s.splat_i32(first));
+                    for (l, rests) in [above, below].into_iter().enumerate() {
+                        if counts[l] > limit {
+                            return false;
+                        }
+                        let has = s.mask_not(s.eq_i32(rests, zero));
+                        let [at, bytes] = lists[l];
+                        s.compress_i32_ptr(at.add(counts[l]), quads, has);
+                        counts[l] += s.compress_i32_ptr(bytes.add(counts[l]), rests, has);
+                    }
+                }
+                at += S::BYTES;
+            }
+            if !self.sums.is_null() {
+                let mut lanes = [0i32; LANES];
+                s.store_i32_ptr(lanes.as_mut_ptr(), sums);
+                // All bytes are moved by `from`, and what filled up the last vector to 0.
+                let all = k.next_multiple_of(S::BYTES) as i32;
+                let sum = lanes.iter().fold(0i32, |sum, lane| sum.wrapping_add(*lane));
+                *self.sums.add(row) = sum.wrapping_sub(all.wrapping_mul(i32::from(self.from)));
+            }
+        }
+        true
+    }
+}
