@@ -206,7 +206,7 @@ impl Simd for Avx2 {
     fn dot4_low(self, sums: __m256i, a: __m256i, b: __m256i) -> __m256i {
         // SAFETY: the token exists only inside `run`, so the machine has the features.
         unsafe {
-            // Two products of 128 by -128 fit 16 bits.
+            // Sums of two products fit 16 bits, as the caller promises.
             let pairs = _mm256_maddubs_epi16(a, b);
             _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
         }
@@ -220,11 +220,10 @@ impl Simd for Avx2 {
         }
     }
     #[inline(always)]
-    fn split_bytes(self, bytes: __m256i, from: u8) -> [__m256i; 3] {
+    fn split_bytes(self, bytes: __m256i, from: u8, most: __m256i) -> [__m256i; 3] {
         // SAFETY: the token exists only inside `run`, so the machine has the features.
         unsafe {
             let from = _mm256_set1_epi8(from as i8);
-            let most = _mm256_set1_epi8(127);
             let moved = _mm256_subs_epu8(bytes, from);
             let above = _mm256_subs_epu8(moved, most);
             [_mm256_min_epu8(moved, most), above, _mm256_subs_epu8(from, bytes)]

@@ -231,7 +231,7 @@ impl<const VNNI: bool> Simd for Avx512<VNNI> {
             if VNNI {
                 return _mm512_dpbusd_epi32(sums, a, b);
             }
-            // Two products of 128 by -128 fit 16 bits.
+            // Sums of two products fit 16 bits, as the caller promises.
             let pairs = _mm512_maddubs_epi16(a, b);
             _mm512_add_epi32(sums, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)))
         }
@@ -248,11 +248,10 @@ impl<const VNNI: bool> Simd for Avx512<VNNI> {
         }
     }
     #[inline(always)]
-    fn split_bytes(self, bytes: __m512i, from: u8) -> [__m512i; 3] {
+    fn split_bytes(self, bytes: __m512i, from: u8, most: __m512i) -> [__m512i; 3] {
         // SAFETY: the token exists only inside `run`, so the machine has the features.
         unsafe {
             let from = _mm512_set1_epi8(from as i8);
-            let most = _mm512_set1_epi8(127);
             let moved = _mm512_subs_epu8(bytes, from);
             let above = _mm512_subs_epu8(moved, most);
             [_mm512_min_epu8(moved, most), above, _mm512_subs_epu8(from, bytes)]

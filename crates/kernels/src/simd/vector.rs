@@ -190,7 +190,8 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// `sums` and, in each lane, the four products of the unsigned bytes of `a` by the signed bytes of `b`; wrapping, and
     /// nothing saturates on the way.
     fn dot4(self, sums: Self::I32, a: Self::I32, b: Self::I32) -> Self::I32;
-    /// The same of bytes of `a` that are all at most 128: fewer instructions where [`Simd::dot4`] is several.
+    /// The same of bytes of which the products of the first two of a lane, and those of the last two, are together a number of
+    /// 16 bits, as those of any `b` by bytes of `a` that are at most 128: fewer instructions where [`Simd::dot4`] is several.
     #[inline(always)]
     fn dot4_low(self, sums: Self::I32, a: Self::I32, b: Self::I32) -> Self::I32 {
         self.dot4(sums, a, b)
@@ -200,22 +201,25 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn mul_add_bytes(self, sums: Self::I32, a: Self::I32, b: Self::I32) -> Self::I32 {
         self.add_i32(sums, self.mul_i32(a, b))
     }
-    /// Unsigned bytes as `from + low + above - below`, in this order: `low` is 0 to 127, `above` at most 128 and `below` at
-    /// most `from`, and one of these two is 0.
+    /// Unsigned bytes as `from + low + above - below`, in this order: `low` is at most `most`, `below` at most `from`, and
+    /// where one of `above` and `below` is not 0 the other is.
     #[inline(always)]
-    fn split_bytes(self, bytes: Self::I32, from: u8) -> [Self::I32; 3] {
-        let mut parts = [[0i32; 16]; 3];
+    fn split_bytes(self, bytes: Self::I32, from: u8, most: Self::I32) -> [Self::I32; 3] {
+        let [mut low, mut above, mut below] = [[0i32; 16]; 3];
         // SAFETY: no vector has more than 16 lanes.
         unsafe {
-            self.store_i32_ptr(parts[0].as_mut_ptr(), bytes);
-            for i in 0..Self::LANES {
-                let bytes = parts[0][i].to_ne_bytes();
+            self.store_i32_ptr(low.as_mut_ptr(), bytes);
+            self.store_i32_ptr(above.as_mut_ptr(), most);
+            for ((low, above), below) in low.iter_mut().zip(&mut above).zip(&mut below) {
+                let (bytes, most) = (low.to_ne_bytes(), above.to_ne_bytes());
                 let moved = bytes.map(|b| b.saturating_sub(from));
-                parts[0][i] = i32::from_ne_bytes(moved.map(|b| b.min(127)));
-                parts[1][i] = i32::from_ne_bytes(moved.map(|b| b.saturating_sub(127)));
-                parts[2][i] = i32::from_ne_bytes(bytes.map(|b| from.saturating_sub(b)));
+                let part = |of: fn(u8, u8) -> u8| {
+                    i32::from_ne_bytes(core::array::from_fn(|i| of(moved[i], most[i])))
+                };
+                (*low, *above) = (part(u8::min), part(u8::saturating_sub));
+                *below = i32::from_ne_bytes(bytes.map(|b| from.saturating_sub(b)));
             }
-            parts.map(|part| self.load_i32_ptr(part.as_ptr()))
+            [low, above, below].map(|part| self.load_i32_ptr(part.as_ptr()))
         }
     }
     /// Writes the lanes where `m` holds, one behind the other, and says how many. Behind them anything may be left, up to
@@ -232,9 +236,9 @@ pub trait Simd: Copy + Send + Sync + 'static {
             self.store_i32_ptr(lanes.as_mut_ptr(), v);
             let ones = self.select_i32(m, self.splat_i32(1), self.splat_i32(0));
             self.store_i32_ptr(chosen.as_mut_ptr(), ones);
-            for i in 0..Self::LANES {
-                *p.add(n) = lanes[i];
-                n += chosen[i] as usize;
+            for (lane, chosen) in lanes.into_iter().zip(chosen).take(Self::LANES) {
+                *p.add(n) = lane;
+                n += chosen as usize;
             }
         }
         n

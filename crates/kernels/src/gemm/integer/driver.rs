@@ -2,7 +2,7 @@
 
 use super::block::Block;
 use super::finish::{Finish, Raw, Zeros};
-use super::pack::{COLS, copied_stride, copy_row, padded, reads_in_place};
+use super::pack::{COLS, copied_stride, copy_row, limits_at, padded, reads_in_place};
 use super::split::Plan;
 use super::sum::RowSum;
 use super::tile::rows;
@@ -99,16 +99,16 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
     assert!(scratch.len() >= least, "scratch too small");
     assert!(b.zero.covers(n), "zero points of B");
     let (sums, scratch) = scratch.split_at_mut(m);
-    let (b_packed, scratch) = match (b.packed, b.matrix) {
+    let (packed, scratch) = match (b.packed, b.matrix) {
         (Some(packed), _) => {
             assert_eq!(packed.len(), packed_len(k, n), "length of packed B");
-            (packed.as_ptr(), scratch)
+            (packed, scratch)
         }
         (None, matrix) => {
             let (packed, rest) = scratch.split_at_mut(packed_len(k, n));
             let Some(matrix) = matrix else { panic!("B is missing") };
             pack(k, n, matrix, packed);
-            (packed.as_ptr(), rest)
+            (&*packed, rest)
         }
     };
     let (a_shift, b_shift) = (128 * i32::from(A::SIGNED), -128 * i32::from(!B::SIGNED));
@@ -131,7 +131,7 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
         }
     }
     let sums = if has_b_zero { sums.as_mut_ptr() } else { core::ptr::null_mut() };
-    let quads = k.div_ceil(4);
+    let (quads, b_packed) = (k.div_ceil(4), packed.as_ptr());
     let job = Block {
         panels: (m, 0, 0),
         slivers: (0, 0),
@@ -160,11 +160,13 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
     let Some(plan) = plan else {
         return sweep((isa, dot4), par, Block { panels: (m, 0, panels), ..job });
     };
+    let limits = &packed[limits_at(k, n)..];
     for first in (0..panels).step_by(plan.together) {
         let last = (first + plan.together).min(panels);
         let by = (isa, dot4);
         // SAFETY: A has `m` rows of `k` numbers, as was checked, and there is a sum for each.
-        let parts = unsafe { plan.split(by, par, &a, in_place, (first, last), sums, scratch) };
+        let parts =
+            unsafe { plan.split(by, par, &a, limits, in_place, (first, last), sums, scratch) };
         sweep(by, par, Block { panels: (m, first, last), parts: Some(parts), ..job });
     }
 }

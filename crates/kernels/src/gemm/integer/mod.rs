@@ -38,7 +38,7 @@ mod tile;
 use super::{Activation, MatRef, Residual};
 
 pub use driver::{gemm, scratch_len};
-pub(crate) use pack::{COLS, copied_stride, padded, sliver_width};
+pub(crate) use pack::{COLS, LEAST_LIMIT, copied_stride, padded, sliver_width};
 pub use pack::{pack, packed_len};
 
 /// u8 or i8.

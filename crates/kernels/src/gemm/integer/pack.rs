@@ -1,7 +1,10 @@
 //! The packed form of `B`, and copies of `A` where its rows cannot be read as they lie.
 //!
 //! `B` lies in slivers of 32 columns (the last may have 16), each stored by quads: lane `j` of quad `q` holds numbers
-//! `4 q .. 4 q + 4` of column `j`, zeros behind the last. The sums of the columns follow.
+//! `4 q .. 4 q + 4` of column `j`, zeros behind the last. The sums of the columns follow, and then for each quad the greatest
+//! number of `A`, four times in a lane, by which no sum of two products leaves the range of 16 bits
+//! ([`Simd::dot4_low`](crate::simd::Simd::dot4_low)): 128 at least, and more where no column has two large numbers side by
+//! side.
 
 use super::Byte;
 use crate::gemm::MatRef;
@@ -24,7 +27,43 @@ pub fn sliver_width(n: usize, col: usize) -> usize {
 
 /// Lanes that [`pack`] writes.
 pub fn packed_len(k: usize, n: usize) -> usize {
+    limits_at(k, n) + k.div_ceil(4).next_multiple_of(LEAST)
+}
+
+/// Where the limits of the quads lie, whole vectors of them.
+pub fn limits_at(k: usize, n: usize) -> usize {
     padded(n) * (k.div_ceil(4) + 1)
+}
+
+/// The limit of a quad that any numbers may be in.
+pub const LEAST_LIMIT: i32 = i32::from_ne_bytes([128; 4]);
+
+/// Which pairs of numbers a quad has: the greatest sums of those above 0, and of those below it without their sign.
+#[derive(Clone, Copy, Default)]
+struct Pairs {
+    above: i32,
+    below: i32,
+}
+
+impl Pairs {
+    fn add(self, lane: i32) -> Pairs {
+        let [a, b, c, d] = lane.to_le_bytes().map(|byte| i32::from(byte as i8));
+        let above = (a.max(0) + b.max(0)).max(c.max(0) + d.max(0));
+        let below = (a.min(0) + b.min(0)).min(c.min(0) + d.min(0));
+        Pairs { above: self.above.max(above), below: self.below.max(-below) }
+    }
+
+    /// Of several slivers, in one number.
+    fn join(self, known: i32) -> i32 {
+        self.above.max(known & 0xffff) | self.below.max(known >> 16) << 16
+    }
+
+    /// The limit for pairs that are [joined](Pairs::join).
+    fn limit(joined: i32) -> i32 {
+        let (above, below) = (joined & 0xffff, joined >> 16);
+        let limit = (32767 / above.max(1)).min(32768 / below.max(1)).min(255);
+        i32::from_ne_bytes([limit as u8; 4])
+    }
 }
 
 /// Packs a `k x n` right operand, such as the weights of a linear layer, for [`Right::packed`](super::Right::packed).
@@ -38,6 +77,7 @@ pub fn pack<B: Byte>(k: usize, n: usize, b: MatRef<'_, B>, dst: &mut [i32]) {
     let flip = if B::SIGNED { 0 } else { 0x80 };
     let (quads, sums) = dst.split_at_mut(padded(n) * k.div_ceil(4));
     sums.fill(0);
+    let (sums, limits) = sums.split_at_mut(padded(n));
     let mut col = 0;
     let mut rest = quads;
     while col < n && k > 0 {
@@ -46,7 +86,7 @@ pub fn pack<B: Byte>(k: usize, n: usize, b: MatRef<'_, B>, dst: &mut [i32]) {
         let (sliver, behind) = rest.split_at_mut(width * k.div_ceil(4));
         rest = behind;
         let sums = &mut sums[col..col + cols];
-        for (q, lanes) in sliver.chunks_exact_mut(width).enumerate() {
+        for ((q, lanes), limit) in sliver.chunks_exact_mut(width).enumerate().zip(&mut *limits) {
             lanes.fill(0);
             for p in 4 * q..k.min(4 * q + 4) {
                 let row = &b.data[p * b.row_stride + col * b.col_stride..];
@@ -57,9 +97,12 @@ pub fn pack<B: Byte>(k: usize, n: usize, b: MatRef<'_, B>, dst: &mut [i32]) {
                     *sum = sum.wrapping_add(i32::from(byte as i8));
                 }
             }
+            let pairs = lanes.iter().fold(Pairs::default(), |pairs, lane| pairs.add(*lane));
+            *limit = pairs.join(*limit);
         }
         col += width;
     }
+    limits.iter_mut().for_each(|limit| *limit = Pairs::limit(*limit));
 }
 
 /// Bytes from one row of a copy of `A` to the next: whole units, and no multiple of a page, which would let the rows of a

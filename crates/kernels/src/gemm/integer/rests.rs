@@ -56,9 +56,11 @@ impl<const ADD: bool> Rests<ADD> {
         unsafe {
             for i in 0..self.list.len {
                 let at = *self.list.at.add(i) as usize;
-                let (quad, row) = (at >> ROW_BITS, at % (1 << ROW_BITS));
+                let row = at % (1 << ROW_BITS);
                 let rest = s.splat_i32(*self.list.bytes.add(i));
-                let (b, sums) = (self.b.add(quad * WIDTH), self.sums.add(row * COLS));
+                // The quad, which is above the row, times the width.
+                let b = self.b.add((at - row) * (WIDTH >> ROW_BITS));
+                let sums = self.sums.add(row * COLS);
                 for v in (0..WIDTH).step_by(S::LANES) {
                     let (b, sums) = (s.load_i32_ptr(b.add(v)), sums.add(v));
                     let old = s.load_i32_ptr(sums);

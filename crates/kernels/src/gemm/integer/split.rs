@@ -1,10 +1,11 @@
-//! The left operand as bytes below 128, which [`Simd::dot4_low`] multiplies, and the few rests of those that reach beyond.
+//! The left operand as bytes that [`Simd::dot4_low`] can multiply, and the few rests of those that reach beyond.
 //!
-//! An unsigned byte is `from + low + above - below` ([`Simd::split_bytes`]), where `from` is chosen so that the middle of
-//! `low` is near the zero point, where most activations are: behind Relu few are in the upper half of their range, and of
-//! those about a zero point in the middle few are outside of the middle half. The dense product is that of `low`, with the
-//! zero point moved by `from`; quads that have a rest are listed by panel, and added to its sums one by one. A panel where
-//! too many have one is left as it is, for [`Simd::dot4`].
+//! An unsigned byte is `from + low + above - below` ([`Simd::split_bytes`]), where `low` is no more than the packed right
+//! operand allows in its quad: 128 at least, and about 200 for weights with a scale for each column. `from` is chosen so that
+//! the middle of `low` is near the zero point, where most activations are: behind Relu few are near the end of their range,
+//! and of those about a zero point in the middle few are near either end. The dense product is that of `low`, with the zero
+//! point moved by `from`; quads that have a rest are listed by panel, and added to its sums one by one. A panel where too many
+//! have one is left as it is, for [`Simd::dot4`].
 
 use super::driver::{BLOCK_A, LINE};
 use super::finish::Zeros;
@@ -85,12 +86,16 @@ impl Plan {
     ///
     /// # Safety
     /// `A` must have the rows and numbers that the plan is for, and `sums` must be null or have as many numbers as rows.
+    ///
+    /// # Panics
+    /// If `limits`, those of the right operand, are fewer than its quads, or `scratch` is too small.
     #[expect(clippy::too_many_arguments, reason = "all that the product knows of it")]
     pub unsafe fn split<A: Byte>(
         &self,
         (isa, dot4): (Isa, bool),
         par: &dyn Parallel,
         a: &Left<'_, A>,
+        limits: &[i32],
         in_place: bool,
         (first, last): (usize, usize),
         sums: *mut i32,
@@ -102,7 +107,11 @@ impl Plan {
             ZeroPoint::One(zero) => (*zero).into(),
             ZeroPoint::Each(each) => each.first().map_or(0, |&zero| zero.into()),
         };
-        let from = (zero + shift - 64).clamp(0, 127) as u8;
+        let quads = self.k.div_ceil(4);
+        assert!(limits.len() >= quads.next_multiple_of(LANES), "limits of quads");
+        let sum: usize = limits[..quads].iter().map(|&limit| limit as usize & 0xff).sum();
+        let half = (sum / (2 * quads).max(1)) as i32;
+        let from = (zero + shift - half).clamp(0, 127) as u8;
         let (records, copies) = scratch.split_at_mut(self.together * self.record());
         let at = copies.as_ptr().align_offset(LINE).min(LINE / 4 - 1);
         let copies = copies[at..].as_mut_ptr();
@@ -120,7 +129,8 @@ impl Plan {
         for_ranges(par, last - first, self.most * self.k, &|i, end| {
             for panel in first + i..first + end {
                 let (parts, sums) = shared.get();
-                let job = Panel { plan: self, a, from, panel, parts, sums };
+                let limits = limits.as_ptr();
+                let job = Panel { plan: self, a, limits, from, panel, parts, sums };
                 dispatch_bytes(isa, dot4, job);
             }
         });
@@ -184,6 +194,8 @@ impl Parts {
 struct Panel<'a, A> {
     plan: &'a Plan,
     a: &'a Left<'a, A>,
+    /// Of the quads, whole vectors.
+    limits: *const i32,
     from: u8,
     panel: usize,
     parts: Parts,
@@ -286,7 +298,8 @@ impl<A: Byte> Panel<'_, A> {
                     s.load_i32_ptr(last.as_ptr().cast())
                 };
                 bytes = s.xor_i32(bytes, flips);
-                let [low, above, below] = s.split_bytes(bytes, self.from);
+                let most = s.load_i32_ptr(self.limits.add(at / 4));
+                let [low, above, below] = s.split_bytes(bytes, self.from, most);
                 if stride - at >= S::BYTES {
                     s.store_i32_ptr(to.add(at).cast(), low);
                 } else {

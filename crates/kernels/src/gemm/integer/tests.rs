@@ -253,7 +253,14 @@ fn sums_are_exact_wherever_the_left_operand_is() {
         ("more rests than are listed", 0, &[1, 127], &[255], 8),
         ("far from the zero point", 200, &[3, 5, 7], &[255], 50),
     ];
-    let weights = [&[-128i8][..], &[127], &[-128, 127], &[-128, 127, 127, -128, 0, -1]];
+    let weights = [
+        &[-128i8][..],
+        &[127],
+        &[-128, 127],
+        &[-128, 127, 127, -128, 0, -1],
+        &[60, 70, -90, 40, 64, 64, -64, -65, 5],
+        &[-1, 100, -128, 30, -30, 2, 127],
+    ];
     for (at, &sizes) in sizes.iter().enumerate() {
         let (m, n, k) = sizes;
         for (i, &(label, zero, most, few, every)) in cases.iter().enumerate() {
@@ -288,6 +295,70 @@ fn sums_are_exact_wherever_the_left_operand_is() {
                 };
                 check_numbers::<i8, i8>(&case, &numbers, label);
             }
+        }
+    }
+}
+
+#[test]
+fn sums_are_exact_at_the_limits() {
+    let (m, n, k) = (26, 48, 141);
+    for (seed, shift) in [(1, 0), (2, 0), (3, 1), (4, 1), (5, 2)] {
+        let b: Vec<i8> = bytes(k * n, seed).iter().map(|&b| b as i8 >> shift).collect();
+        let mut packed = std::vec![0; packed_len(k, n)];
+        pack(k, n, MatRef::rows(&b, n), &mut packed);
+        let limits = &packed[pack::limits_at(k, n)..];
+        // With zero point 0 nothing is moved: half of the numbers are at the limit, and few one beyond.
+        let number = |p: usize| {
+            let limit = limits[p % k / 4].to_le_bytes()[0];
+            match (p * 7 + p / k) % 23 {
+                0 => limit.saturating_add(1),
+                1..12 => limit,
+                step => (step * 11) as u8 & 0x7f,
+            }
+        };
+        let a: Vec<u8> = (0..m * k).map(number).collect();
+        for b_zero in [0, 9] {
+            let case = Case {
+                sizes: (m, n, k),
+                layouts: (Layout::Rows, Layout::Packed),
+                each: (false, false),
+            };
+            let numbers = Numbers {
+                a: a.clone(),
+                b: b.clone(),
+                a_zero: std::vec![0u8; m],
+                b_zero: std::vec![b_zero; n],
+            };
+            check_numbers(&case, &numbers, &format!("at the limits, seed {seed}"));
+        }
+    }
+}
+
+#[test]
+fn limits_are_the_greatest_that_fit_16_bits() {
+    for (seed, (k, n)) in [(4, 1), (8, 40), (67, 16), (130, 70)].into_iter().enumerate() {
+        // All sizes of numbers, and extremes.
+        let shift = seed as u32 % 3;
+        let b: Vec<i8> = bytes(k * n, seed as u32).iter().map(|&b| b as i8 >> shift).collect();
+        let mut packed = std::vec![-1; packed_len(k, n)];
+        pack(k, n, MatRef::rows(&b, n), &mut packed);
+        for (q, limit) in packed[pack::limits_at(k, n)..].iter().take(k.div_ceil(4)).enumerate() {
+            let [limit, rest @ ..] = limit.to_le_bytes();
+            assert_eq!(rest, [limit; 3], "{k}x{n} quad {q}");
+            let fits = |a: i32| {
+                (0..n).all(|j| {
+                    [4 * q, 4 * q + 2].into_iter().all(|p| {
+                        let pair =
+                            [p, p + 1].map(|p| if p < k { i32::from(b[p * n + j]) } else { 0 });
+                        let above: i32 = pair.iter().map(|&b| a * b.max(0)).sum();
+                        let below: i32 = pair.iter().map(|&b| a * b.min(0)).sum();
+                        above <= i32::from(i16::MAX) && below >= i32::from(i16::MIN)
+                    })
+                })
+            };
+            let limit = i32::from(limit);
+            assert!(limit >= 128 && fits(limit), "{k}x{n} quad {q}: {limit}");
+            assert!(limit == 255 || !fits(limit + 1), "{k}x{n} quad {q}: {limit} is not all");
         }
     }
 }
