@@ -48,7 +48,7 @@ const ACTIVATIONS: [(&str, Activations); 3] = [
     // The sum of four that look random, about the zero point: of a hundred one or two are outside of the middle half.
     ("mostly near the zero point", (near, 128)),
     // Half of them 0, and the others seldom large.
-    ("behind Relu", (|i| (2 * near(i).saturating_sub(128)).min(255), 0)),
+    ("behind Relu", (|i| 2 * near(i).saturating_sub(128), 0)),
 ];
 
 fn near(i: usize) -> u8 {
