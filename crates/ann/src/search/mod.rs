@@ -279,18 +279,20 @@ impl Graph {
         if most == 0 || (request.is_late)() {
             return most == 0;
         }
-        let Some(entry) = walk.descend(0, &mut steps.visited) else { return true };
         let filter = match strategy {
             Strategy::Filtered | Strategy::FilterFirst => request.filter,
             _ => None,
         };
         let passes = |filter: &Bits, node| filter.contains(self.place(node).0 as usize);
         let slack = request.tuning.exploration_slack.max(0.0) as f32;
-        let mut starts = std::mem::take(&mut scratch.starts);
-        starts.clear();
-        starts.push(entry);
-        if strategy == Strategy::FilterFirst && !walk.surround(&mut starts, steps, &mut stop) {
-            scratch.starts = starts;
+        let starts = &mut scratch.starts;
+        walk.descend(0, kept, starts, steps);
+        if starts.is_empty() {
+            return true;
+        }
+        // From few the ways between those that pass may not lead to the nearest of them: as many are found first as a node has links, whatever passes.
+        let links = self.options.links(0);
+        if strategy == Strategy::FilterFirst && !walk.nearest(0, links, starts, steps, &mut stop) {
             return false;
         }
         steps.pool.begin(kept, slack, self.options.has_many);
@@ -304,7 +306,6 @@ impl Graph {
                 steps.pool.put_aside(start);
             }
         }
-        scratch.starts = starts;
         let is_complete = match (filter, strategy) {
             (None, _) => walk.around(0, steps, |_| true, &mut stop),
             (Some(filter), Strategy::FilterFirst) => {

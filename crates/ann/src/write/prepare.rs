@@ -36,11 +36,11 @@ pub(super) fn prepare<V: Vectors>(
         near_mates.push((graph.node(candidate.node).levels, candidate));
     });
     let highest = graph.entry.map(|(_, level)| level);
-    let start = walk.descend(newcomer.levels - 1, &mut steps.visited);
-    let mut from: Vec<Candidate> = start.into_iter().collect();
+    let (mut from, mut stop) = (Vec::new(), Stop::new(&|| false));
+    walk.descend(newcomer.levels - 1, graph.options.explore, &mut from, steps);
     for level in (0..newcomer.levels).rev() {
         if highest.is_some_and(|highest| level <= highest) {
-            around(&walk, level, &mut from, steps);
+            walk.nearest(level, graph.options.explore, &mut from, steps, &mut stop);
         }
         let own = if highest.is_some_and(|highest| level <= highest) { &from[..] } else { &[] };
         let of_mates = near_mates.iter().filter(|(levels, _)| level < *levels).map(|(_, x)| *x);
@@ -54,21 +54,4 @@ pub(super) fn prepare<V: Vectors>(
         links[level as usize] = chosen;
     }
     links
-}
-
-/// The nearest nodes of a level, from some on.
-pub(super) fn around<V: Vectors>(
-    walk: &Walk<'_, V>,
-    level: u32,
-    from: &mut Vec<Candidate>,
-    steps: &mut Steps,
-) {
-    steps.pool.begin(walk.graph.options.explore, 0.0, false);
-    steps.visited.begin(walk.graph.bound);
-    for candidate in from.drain(..) {
-        steps.visited.insert(candidate.node);
-        steps.pool.add(candidate, || 0);
-    }
-    walk.around(level, steps, |_| true, &mut Stop::new(&|| false));
-    from.extend(steps.pool.hits());
 }

@@ -1,12 +1,11 @@
 //! Taking nodes out, and mending what led through them.
 
 use super::Writer;
-use super::prepare::around;
 use super::select::{select, sort};
 use crate::compare::Comparer;
 use crate::links::{contains, count, nodes, remove, set};
 use crate::pool::Candidate;
-use crate::search::Walk;
+use crate::search::{Stop, Walk};
 use crate::vectors::Vectors;
 
 impl Writer {
@@ -107,8 +106,9 @@ impl Writer {
         // All nodes are gone through only where none of the others that were near is left.
         let start = near.iter().copied().find(is_start);
         let Some(start) = start.or_else(|| (0..graph.bound).find(is_start)) else { return };
-        let mut from = vec![walk.candidate(start)];
-        self.with_steps(|steps| around(&walk, level, &mut from, steps));
+        let (mut from, most) = (vec![walk.candidate(start)], graph.options.explore);
+        let mut stop = Stop::new(&|| false);
+        self.with_steps(|steps| walk.nearest(level, most, &mut from, steps, &mut stop));
         from.retain(|candidate| candidate.node != node);
         sort(&mut from);
         let (nearest, most) = (from.first().copied(), graph.options.links(level));
