@@ -125,7 +125,8 @@ unsafe fn step<S: Simd, const MR: usize, const NV: usize, const LOW: bool>(
     }
 }
 
-/// Runs the tile of `rows` rows, whose bytes are all below 128 if `LOW`.
+/// Runs the tile of `rows` rows, by [`Simd::dot4_low`] if `LOW`: then no two products may exceed 16 bits, as those of a
+/// [split](super::split) operand do not.
 ///
 /// # Safety
 /// The operands must have `rows` rows, and `NV` vectors, of `quads` quads; `rows` must not be more than [`rows`], or, unless
