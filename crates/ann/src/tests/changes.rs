@@ -94,6 +94,27 @@ fn changes_of_several_vectors_do_not_make_it_worse() {
     change(2, 3);
 }
 
+/// Clusters have more vectors here than are kept: a search that comes to a wrong one stays there.
+#[test]
+fn clusters_are_found_however_often_their_vectors_are_put() {
+    const COUNT: u32 = 5000;
+    let mut chance = Chance(1);
+    let options = Options { explore: 60, ..Options::new(Metric::Euclidean) };
+    let queries: Vec<Vec<f64>> = (0..100).map(|_| chance.vector(16)).collect();
+    let vector = |chance: &mut Chance| chance.vector(16).into_iter().map(|x| x as f32).collect();
+    let new = (0..COUNT).map(|id| (id, vec![vector(&mut chance)])).collect();
+    let mut documents = Documents::<f32>(new);
+    let mut writer = Writer::of(of_new(options, &documents));
+    for _ in 0..5 * COUNT {
+        let id = chance.below(u64::from(COUNT)) as u32;
+        documents.0.insert(id, vec![vector(&mut chance)]);
+        writer.put(&documents, id).unwrap();
+    }
+    let request = Request { explore: 38, ..Request::new(10) };
+    let found = recall(&writer.publish(), &documents, &queries, &request);
+    assert!(found >= 1.0 - LESS, "{found}");
+}
+
 /// Small graphs of every shape: few links, few numbers that are often the same, vectors put together and one by one.
 #[test]
 fn small_graphs_are_whole_after_every_change() {
