@@ -12,6 +12,9 @@ use super::write::{ListsWriter, Occurrence, write_occurrences};
 /// So many words are copied sooner than their room is made anew, word after word.
 const SMALL: usize = 1024;
 
+/// The bytes of these, unless they are unusually long: the room that each index keeps.
+const SMALL_BYTES: usize = 16 * SMALL;
+
 /// Words of documents one after the other, as they stand in texts.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
@@ -36,7 +39,7 @@ impl Draft {
     /// What it has, after which it has nothing. A small one keeps its room for those to come, which are mostly as small: what is taken has no more
     /// than it needs.
     pub(super) fn taken(&mut self) -> Draft {
-        if self.words.len() > SMALL {
+        if self.words.len() > SMALL || self.texts.len() > SMALL_BYTES {
             return std::mem::take(self);
         }
         let taken =
