@@ -32,8 +32,8 @@ Usage: cargo xtask soak [kills|interleavings|sequences|documents|queries|groupin
                  round (builds bench/peers/search)
   graphs         random graphs with and without the passes of the engine, quantised in every way, and changed, for N
                  seconds, new seeds each round; a failure prints its seed
-  neighbors      N random updates and removes (default 1,000,000) of the vectors of a graph: recall may not get worse;
-                 with one vector for each document, and with several
+  neighbors      N random updates and removes (default 1,000,000) of the vectors of a graph of 10,000 documents:
+                 recall may not get worse; with one vector for each document, and with several
   nodes          node models in which something was changed at random, loaded and run for N seconds, new seeds each
                  round: none may panic, end the process, hang or take memory without end; a failure prints its seed
   fuzz           every target of fuzz/ for N seconds each (default 60), starting from its corpus;
@@ -60,8 +60,9 @@ const KILLS_OF_DOCUMENTS: u64 = 500;
 /// How often a package is replaced.
 const RELOADS: u64 = 1000;
 
-/// Changes of a graph of vectors.
+/// Changes of a graph of vectors, and its documents: they lie in 40 clusters, each of which has more than a search keeps.
 const CHANGES: u64 = 1_000_000;
+const NEIGHBORS: u64 = 10_000;
 
 /// Orders of threads that each test tries.
 const ORDERS: u64 = 20_000;
@@ -242,10 +243,12 @@ fn seeded(test: &Seeded, seconds: u64) -> Outcome {
 fn neighbors(changes: u64) -> Outcome {
     let mut test = process::cargo();
     test.args(["test", "--quiet", "--release", "--package", "stead-ann", "do_not_make_it_worse"])
+        .env("STEAD_DOCUMENTS", NEIGHBORS.to_string())
         .env("STEAD_CHANGES", changes.to_string());
     let started = Instant::now();
     let passed = process::stream(&mut test, "the test of changed graphs of vectors", |_| {})?;
-    println!("neighbors: {changes} changes of each graph in {} s", started.elapsed().as_secs());
+    let seconds = started.elapsed().as_secs();
+    println!("neighbors: {changes} changes of {NEIGHBORS} documents of each graph in {seconds} s");
     Ok(passed)
 }
 

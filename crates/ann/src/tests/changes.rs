@@ -115,6 +115,30 @@ fn clusters_are_found_however_often_their_vectors_are_put() {
     assert!(found >= 1.0 - LESS, "{found}");
 }
 
+/// Clusters have more vectors than are looked at for a new one, which is never linked to another cluster: the links between them are those that were there when
+/// there were few vectors, and what takes their place.
+#[test]
+fn clusters_stay_linked_however_often_their_vectors_are_put() {
+    const COUNT: u64 = 1200;
+    for seed in 1..=6 {
+        let mut chance = Chance(seed);
+        let options = Options {
+            max_links: 4 + chance.below(10) as usize,
+            explore: 10 + chance.below(15) as usize,
+            ..Options::new(Metric::Euclidean)
+        };
+        let (mut writer, mut documents) = (Writer::new(options), Documents::<f32>::default());
+        for _ in 0..5 * COUNT {
+            let id = chance.below(COUNT) as u32;
+            let vector = chance.vector(8).into_iter().map(|x| x as f32).collect();
+            documents.0.insert(id, vec![vector]);
+            writer.put(&documents, id).unwrap();
+        }
+        println!("seed {seed}, {options:?}");
+        check(&writer.publish(), &documents);
+    }
+}
+
 /// Small graphs of every shape: few links, few numbers that are often the same, vectors put together and one by one.
 #[test]
 fn small_graphs_are_whole_after_every_change() {

@@ -6,7 +6,7 @@
 
 use super::Writer;
 use crate::compare::Comparer;
-use crate::links::{count, nodes, remove};
+use crate::links::nodes;
 use crate::pool::Candidate;
 use crate::search::Walk;
 use crate::vectors::Vectors;
@@ -49,12 +49,12 @@ impl Writer {
         let all = |of: &[bool]| -> Vec<u32> {
             (0..of.len()).filter(|node| of[*node]).map(|node| node as u32).collect()
         };
-        let has_room = |writer: &Writer, node: u32| {
-            count(writer.graph.links(node, 0)) < writer.graph.options.links(0)
-        };
+        let has_room = |writer: &Writer, node: u32| writer.has_room(0, node);
         let mut ends = all(island);
         ends.sort_by_key(|node| !has_room(self, *node));
-        let Some(end) = ends.into_iter().find(|node| self.make_room(*node)) else { return false };
+        let Some(end) = ends.into_iter().find(|node| self.make_room_on_lowest(*node)) else {
+            return false;
+        };
         let (graph, mut found) = (&self.graph, Vec::new());
         let (document, at) = graph.place(end);
         match vectors.vector(document, at) {
@@ -73,7 +73,8 @@ impl Writer {
             let room = has_room(self, b.node).cmp(&has_room(self, a.node));
             room.then(a.order.total_cmp(&b.order)).then(a.node.cmp(&b.node))
         });
-        let Some(other) = found.into_iter().find(|other| self.make_room(other.node)) else {
+        let Some(other) = found.into_iter().find(|other| self.make_room_on_lowest(other.node))
+        else {
             return false;
         };
         self.connect(0, end, other.node);
@@ -81,15 +82,14 @@ impl Writer {
     }
 
     /// Lets a node without room let go of a link that others make up for; whether it has room then.
-    fn make_room(&mut self, node: u32) -> bool {
-        if count(self.graph.links(node, 0)) < self.graph.options.links(0) {
+    fn make_room_on_lowest(&mut self, node: u32) -> bool {
+        if self.has_room(0, node) {
             return true;
         }
         // The last links are those to the farthest, mostly.
         let mut links: Vec<u32> = nodes(self.graph.links(node, 0)).collect();
         while let Some(other) = links.pop() {
-            remove(self.graph.links_mut(node, 0), other);
-            remove(self.graph.links_mut(other, 0), node);
+            self.part(0, node, other);
             if self.reached(node)[other as usize] {
                 return true;
             }

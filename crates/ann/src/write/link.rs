@@ -22,7 +22,7 @@ struct Arrival {
 
 impl Writer {
     /// Links new nodes to those that were chosen for each of their levels. Nodes that get too many links choose again, and what they let go
-    /// lets them go.
+    /// lets them go, and is handed on to another where no short way leads around the link.
     pub(super) fn link<V: Vectors>(
         &mut self,
         vectors: &V,
@@ -74,36 +74,57 @@ impl Writer {
             }));
             set(links, kept.into_iter());
         }
-        for Arrival { level, node, from } in &dropped {
-            remove(self.graph.links_mut(*from, *level), *node);
-        }
         for Arrival { level, node, from } in dropped {
-            if count(self.graph.links(from, level)) == 0 {
-                self.rescue(level, from, node);
+            // They may have been linked again, for another that was let go.
+            if contains(self.graph.links(node, level), from) {
+                continue;
             }
+            remove(self.graph.links_mut(from, level), node);
+            if !self.has_detour(level, from, node) {
+                self.hand_on(vectors, level, from, node);
+            }
+        }
+    }
+
+    /// Links a node that another let go to the one that is nearest to it of those that the other is linked to: mostly that is the one for which it was let go.
+    fn hand_on<V: Vectors>(&mut self, vectors: &V, level: u32, lone: u32, node: u32) {
+        let graph = &self.graph;
+        let links = nodes(graph.links(node, level));
+        if links.clone().any(|other| contains(graph.links(other, level), lone)) {
+            // The one lets it go too, but has not done so yet.
+            return;
+        }
+        let mut others = Vec::new();
+        let (document, at) = graph.place(lone);
+        match vectors.vector(document, at) {
+            Some(row) => {
+                let (metric, longest) = (graph.options.metric, graph.longest);
+                let comparer = Comparer::of_vector(metric, graph.isa, &row, longest);
+                let walk = Walk { graph, vectors, comparer: &comparer, sieve: None };
+                walk.each(links, |candidate| others.push(candidate));
+            }
+            // It is about to go: until then any will do.
+            None => others.extend(links.map(|node| Candidate { order: f32::INFINITY, node })),
+        }
+        sort(&mut others);
+        let is_linked = others.iter().any(|other| self.force(level, lone, other.node))
+            || self.force(level, lone, node);
+        if !is_linked && count(self.graph.links(lone, level)) == 0 {
+            self.rescue(level, lone, node);
         }
     }
 
     /// Links a node that has no link to another, which lets go one for it that has more, where it has no room.
     pub(super) fn rescue(&mut self, level: u32, lone: u32, node: u32) {
-        let graph = &mut self.graph;
-        let links = graph.links(node, level);
-        if count(links) == graph.options.links(level) {
-            let others: Vec<u32> = nodes(links).collect();
-            let spare =
-                others.into_iter().rev().find(|other| count(graph.links(*other, level)) > 1);
-            let Some(spare) = spare else { return };
-            remove(graph.links_mut(node, level), spare);
-            remove(graph.links_mut(spare, level), node);
+        if self.force(level, lone, node) {
+            return;
         }
-        self.connect(level, lone, node);
-    }
-
-    /// Links two nodes, both of which have room for it.
-    pub(super) fn connect(&mut self, level: u32, a: u32, b: u32) {
-        debug_assert!(a != b && !contains(self.graph.links(a, level), b));
-        push(self.graph.links_mut(a, level), b);
-        push(self.graph.links_mut(b, level), a);
+        let others: Vec<u32> = nodes(self.graph.links(node, level)).collect();
+        let is_spare = |other: &u32| count(self.graph.links(*other, level)) > 1;
+        if let Some(spare) = others.into_iter().rev().find(is_spare) {
+            self.part(level, node, spare);
+            self.connect(level, lone, node);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The one who changes a graph.
 
+mod detour;
 mod islands;
 mod link;
 mod prepare;

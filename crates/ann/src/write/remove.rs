@@ -48,7 +48,6 @@ impl Writer {
     /// first, vectors that are much alike would use up the room of each other, and lose what led elsewhere.
     fn mend<V: Vectors>(&mut self, vectors: &V, level: u32, neighbours: &[u32]) {
         let graph = &self.graph;
-        let most = graph.options.links(level);
         let mut pairs: Vec<(f32, usize, usize)> = Vec::new();
         let mut joined = Joined::new(neighbours.len());
         for (at, node) in neighbours.iter().enumerate() {
@@ -74,14 +73,23 @@ impl Writer {
             }
         }
         pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-        for is_first in [true, false] {
+        for step in [Mend::Join, Mend::Force, Mend::Fill] {
             pairs.retain(|(order, a, b)| {
                 let (one, other) = (neighbours[*a], neighbours[*b]);
-                let has_room = |node| count(self.graph.links(node, level)) < most;
-                let is_wanted = |joined: &mut Joined| {
-                    if is_first { joined.join(*a, *b) } else { *order < f32::INFINITY }
+                let have_room = self.has_room(level, one) && self.has_room(level, other);
+                let is_linked = match step {
+                    Mend::Join => have_room && joined.join(*a, *b),
+                    Mend::Fill => have_room && *order < f32::INFINITY,
+                    Mend::Force => {
+                        let is_apart = !joined.are_joined(*a, *b);
+                        let has_detour = is_apart && self.has_detour(level, one, other);
+                        let is_forced = is_apart && !has_detour && self.force(level, one, other);
+                        if has_detour || is_forced {
+                            joined.join(*a, *b);
+                        }
+                        return !is_forced;
+                    }
                 };
-                let is_linked = has_room(one) && has_room(other) && is_wanted(&mut joined);
                 if is_linked {
                     self.connect(level, one, other);
                 }
@@ -123,12 +131,27 @@ impl Writer {
     }
 }
 
+/// What the neighbours of a node that is gone are linked for, one after the other.
+#[derive(Clone, Copy)]
+enum Mend {
+    /// They are not joined, and have room.
+    Join,
+    /// They are not joined, and can make room.
+    Force,
+    /// They have room.
+    Fill,
+}
+
 /// Which of some nodes lead to each other.
 struct Joined(Vec<usize>);
 
 impl Joined {
     fn new(count: usize) -> Joined {
         Joined((0..count).collect())
+    }
+
+    fn are_joined(&self, a: usize, b: usize) -> bool {
+        self.0[a] == self.0[b]
     }
 
     /// Notes that two do; whether they did not.
