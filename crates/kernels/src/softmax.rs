@@ -126,8 +126,9 @@ unsafe fn row<S: Simd>(s: S, form: Softmax, src: *const f32, dst: *mut f32, n: u
     unsafe {
         let max = if form == Softmax::Unshifted { 0.0 } else { row_max(s, src, n) };
         let sum = match form {
-            Softmax::Normal | Softmax::Unshifted => exp_sum::<S, true>(s, src, dst, n, max),
-            Softmax::Log => exp_sum::<S, false>(s, src, dst, n, max),
+            Softmax::Normal => exp_sum::<S, true, true>(s, src, dst, n, max),
+            Softmax::Unshifted => exp_sum::<S, true, false>(s, src, dst, n, max),
+            Softmax::Log => exp_sum::<S, false, true>(s, src, dst, n, max),
         };
         match form {
             Softmax::Normal | Softmax::Unshifted => scale(s, dst, n, 1.0 / sum),
@@ -177,12 +178,18 @@ pub(crate) unsafe fn row_max<S: Simd>(s: S, src: *const f32, n: usize) -> f32 {
     }
 }
 
-/// The sum of e^(x - max), and the addends in `dst` if `STORE`.
+/// e^x, which is not above 0 if `SHIFTED`.
+#[inline(always)]
+fn exp_of<S: Simd, const SHIFTED: bool>(s: S, x: S::F32) -> S::F32 {
+    if SHIFTED { math::exp_shifted(s, x) } else { math::exp_normal(s, x) }
+}
+
+/// The sum of e^(x - max), and the addends in `dst` if `STORE`. No number may be above `max` if `SHIFTED`.
 ///
 /// # Safety
 /// `src` must be readable, and `dst` writable if `STORE`, for `n` numbers.
 #[inline(always)]
-pub(crate) unsafe fn exp_sum<S: Simd, const STORE: bool>(
+pub(crate) unsafe fn exp_sum<S: Simd, const STORE: bool, const SHIFTED: bool>(
     s: S,
     src: *const f32,
     dst: *mut f32,
@@ -197,7 +204,7 @@ pub(crate) unsafe fn exp_sum<S: Simd, const STORE: bool>(
         while i + 2 * S::LANES <= n {
             for (v, sum) in sum.iter_mut().enumerate() {
                 let at = i + v * S::LANES;
-                let y = math::exp_normal(s, s.sub(s.load_ptr(src.add(at)), shift));
+                let y = exp_of::<S, SHIFTED>(s, s.sub(s.load_ptr(src.add(at)), shift));
                 if STORE {
                     s.store_ptr(dst.add(at), y);
                 }
@@ -209,7 +216,7 @@ pub(crate) unsafe fn exp_sum<S: Simd, const STORE: bool>(
         while i < n {
             let len = (n - i).min(S::LANES);
             let x = s.sub(s.load_part_ptr(src.add(i), len), shift);
-            let y = math::exp_normal(s, x);
+            let y = exp_of::<S, SHIFTED>(s, x);
             let mut lanes = [0.0f32; 16];
             s.store_ptr(lanes.as_mut_ptr(), y);
             for x in &lanes[..len] {
@@ -271,7 +278,11 @@ unsafe fn columns<S: Simd>(
         let mut sum = s.zero();
         for i in 0..axis {
             let x = s.sub(s.load_part_ptr(src.add(i * stride), n), max);
-            let y = math::exp_normal(s, x);
+            let y = if form == Softmax::Unshifted {
+                math::exp_normal(s, x)
+            } else {
+                math::exp_shifted(s, x)
+            };
             sum = s.add(sum, y);
             let keep = if form == Softmax::Log { x } else { y };
             s.store_part_ptr(dst.add(i * stride), keep, n);

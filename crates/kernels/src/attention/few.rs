@@ -63,7 +63,7 @@ impl SimdOp for Few<'_, '_> {
             let sum = unsafe {
                 let max = row_max(s, scores.as_ptr(), keys);
                 let max = if max == f32::NEG_INFINITY { 0.0 } else { max };
-                exp_sum::<S, true>(s, scores.as_ptr(), scores.as_mut_ptr(), keys, max)
+                exp_sum::<S, true, true>(s, scores.as_ptr(), scores.as_mut_ptr(), keys, max)
             };
             let alpha = if sum == 0.0 { 0.0 } else { 1.0 / sum };
             s.call(Vector {

@@ -112,7 +112,7 @@ impl SimdOp for Weights<'_> {
                 let max = row_max(s, row.as_ptr(), row.len());
                 // Of a query that sees no key all weights are e^(-inf - 0) = 0.
                 let max = if max == f32::NEG_INFINITY { 0.0 } else { max };
-                *sum = exp_sum::<S, true>(s, row.as_ptr(), row.as_mut_ptr(), row.len(), max);
+                *sum = exp_sum::<S, true, true>(s, row.as_ptr(), row.as_mut_ptr(), row.len(), max);
             }
         }
     }

@@ -13,7 +13,7 @@ mod log;
 mod trig;
 
 pub use erf::{erf, gelu_erf, gelu_tanh};
-pub use exp::{exp, exp_m1, exp_normal, exp_weight, sigmoid, silu, tanh};
+pub use exp::{exp, exp_m1, exp_normal, exp_shifted, exp_weight, sigmoid, silu, tanh};
 pub use log::{log, log1p, softplus};
 pub use trig::{TRIG_MAX, cos, sin};
 

@@ -9,6 +9,7 @@ use std::vec::Vec;
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum F {
     Exp,
+    ExpShifted,
     ExpWeight,
     ExpM1,
     Sigmoid,
@@ -35,6 +36,7 @@ impl SimdOp for Map<'_> {
             let v = s.load_part(&self.1[at..]);
             let v = match self.0 {
                 F::Exp => exp(s, v),
+                F::ExpShifted => exp_shifted(s, v),
                 F::ExpWeight => exp_weight(s, v),
                 F::ExpM1 => exp_m1(s, v),
                 F::Sigmoid => sigmoid(s, v),
@@ -58,7 +60,7 @@ impl SimdOp for Map<'_> {
 fn reference(f: F, x: f64) -> f64 {
     let gelu = |t: f64| x * 0.5 * (1.0 + t);
     match f {
-        F::Exp | F::ExpWeight => x.exp(),
+        F::Exp | F::ExpShifted | F::ExpWeight => x.exp(),
         F::ExpM1 => x.exp_m1(),
         F::Sigmoid => 1.0 / (1.0 + (-x).exp()),
         F::Silu => x / (1.0 + (-x).exp()),
@@ -102,20 +104,26 @@ fn weights_are_within_their_bound_and_hidden_ones_are_nothing() {
         xs.extend([0.0, -0.0, f32::MIN, f32::NEG_INFINITY]);
         xs.extend((0..2000).map(|i| -86.0 - i as f32 * 0.0013));
         let mut ys = std::vec![f32::NAN; xs.len()];
-        dispatch(isa, Map(F::ExpWeight, &xs, &mut ys));
-        for (&x, &y) in xs.iter().zip(&ys) {
-            let want = reference(F::ExpWeight, f64::from(x));
-            let far = want * f64::from(x.abs()) * 2f64.powi(-23);
-            let bound = 2.0 * ulp(want) + if want > 0.0 { far } else { 0.0 } + 1e-38;
-            let error = (f64::from(y) - want).abs();
-            assert!(error <= bound, "{isa:?} {x}: {y}, expected {want} within {bound:.1e}");
-            assert!(x > -88.1 || y == 0.0, "{isa:?} {x}: {y}, expected nothing");
+        // Bound in ulp, and per |x| and value.
+        for (f, ulps, per_x) in [(F::ExpWeight, 2.0, 2f64.powi(-23)), (F::ExpShifted, 1.5, 0.0)] {
+            dispatch(isa, Map(f, &xs, &mut ys));
+            for (&x, &y) in xs.iter().zip(&ys) {
+                let want = reference(f, f64::from(x));
+                let far = if want > 0.0 { want * f64::from(x.abs()) * per_x } else { 0.0 };
+                let bound = ulps * ulp(want) + far + 1e-38;
+                let error = (f64::from(y) - want).abs();
+                assert!(
+                    error <= bound,
+                    "{f:?} {isa:?} {x}: {y}, expected {want} within {bound:.1e}"
+                );
+                assert!(x > -88.1 || y == 0.0, "{f:?} {isa:?} {x}: {y}, expected nothing");
+            }
+            // Whatever a NaN carries, it stays one.
+            let nans = [0x7fc0_0000, 0x7fc0_0001, 0xffc0_01ff, 0x7fff_ffff].map(f32::from_bits);
+            let mut ys = [0.0; 4];
+            dispatch(isa, Map(f, &nans, &mut ys));
+            assert!(ys.iter().all(|y| y.is_nan()), "{f:?} {isa:?} {ys:?}");
         }
-        // Whatever a NaN carries, it stays one.
-        let nans = [0x7fc0_0000, 0x7fc0_0001, 0xffc0_01ff, 0x7fff_ffff].map(f32::from_bits);
-        let mut ys = [0.0; 4];
-        dispatch(isa, Map(F::ExpWeight, &nans, &mut ys));
-        assert!(ys.iter().all(|y| y.is_nan()), "{isa:?} {ys:?}");
     }
 }
 

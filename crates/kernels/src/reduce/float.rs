@@ -234,7 +234,8 @@ impl SimdOp for LogSumExp<'_> {
                     if r.inner == 1 && r.axis > 0 {
                         let max = finite(crate::softmax::row_max(s, src, r.axis));
                         let none = core::ptr::null_mut();
-                        let sum = crate::softmax::exp_sum::<S, false>(s, src, none, r.axis, max);
+                        let sum =
+                            crate::softmax::exp_sum::<S, false, false>(s, src, none, r.axis, max);
                         let y = s.add(s.splat(max), math::log(s, s.splat(sum)));
                         s.store_part_ptr(dst, y, 1);
                     } else {
