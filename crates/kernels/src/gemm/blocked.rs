@@ -4,7 +4,7 @@ use super::driver::{Job, Shared, packed_rows, panels_per_block};
 use super::epilogue::Raw;
 use super::pack::{pack_panel, pack_sliver, sliver_width};
 use super::shape::{Panels, Shape, depth, part, shape};
-use super::tile::{Later, Operands, tile};
+use super::tile::{Later, Operands, reads_rows, tile};
 use super::{Lhs, MatRef, Rhs};
 use crate::simd::{Simd, SimdOp, dispatch};
 
@@ -40,10 +40,15 @@ pub(super) fn tiles(
             let first_row = panels.start(panel);
             let a = match a {
                 // SAFETY: panels lie one after the other, `k` numbers a row.
-                Lhs::Packed(a) => unsafe { a.as_ptr().add(first_row * k) },
+                Lhs::Packed(a) => Rows::packed(unsafe { a.as_ptr().add(first_row * k) }),
+                Lhs::Strided(a) if reads_rows_in_place(job, &a) => {
+                    // SAFETY: the row exists.
+                    let first = unsafe { a.data.as_ptr().add(first_row * a.row_stride) };
+                    Rows { first, row_stride: a.row_stride }
+                }
                 Lhs::Strided(a) => {
                     pack_panels(job, a, &panels, panel, end, a_scratch);
-                    a_scratch.as_ptr()
+                    Rows::packed(a_scratch.as_ptr())
                 }
             };
             multiply(job, &panels, (panel, end), a, (col, cols), b);
@@ -51,6 +56,53 @@ pub(super) fn tiles(
         }
         col += cols;
     }
+}
+
+/// Where the panels of a block of `A` lie.
+#[derive(Clone, Copy)]
+struct Rows {
+    first: *const f32,
+    /// From one row to the next; 0 where they are packed.
+    row_stride: usize,
+}
+
+impl Rows {
+    fn packed(first: *const f32) -> Rows {
+        Rows { first, row_stride: 0 }
+    }
+
+    /// Pointer, stride of depths and stride of rows for a panel of `rows` rows from `row` on, at a depth.
+    ///
+    /// # Safety
+    /// The panel must exist, of `k` numbers a row.
+    #[inline(always)]
+    unsafe fn panel(
+        self,
+        (row, rows): (usize, usize),
+        k: usize,
+        depth: usize,
+    ) -> (*const f32, usize, usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if self.row_stride == 0 {
+                (self.first.add(row * k + depth * rows), rows, 1)
+            } else {
+                (self.first.add(row * self.row_stride + depth), 1, self.row_stride)
+            }
+        }
+    }
+}
+
+/// Columns from which packing `A` costs next to nothing: a reading and a writing of it, beside as many products of each number.
+const MANY_COLS: usize = 1024;
+
+/// Whether tiles read the rows of `A` where they lie. Rows a multiple of 4 KiB apart share few sets of the first-level cache.
+fn reads_rows_in_place(job: &Job<'_>, a: &MatRef<'_>) -> bool {
+    reads_rows(job.isa)
+        && a.col_stride == 1
+        && a.row_stride > 1
+        && job.n <= MANY_COLS
+        && !a.row_stride.is_multiple_of(1024)
 }
 
 /// Where the slivers of a block of `B` lie.
@@ -174,7 +226,7 @@ fn multiply(
     job: &Job<'_>,
     panels: &Panels,
     (first, last): (usize, usize),
-    a: *const f32,
+    a: Rows,
     (col, cols): (usize, usize),
     b: Slivers,
 ) {
@@ -224,7 +276,7 @@ struct Block {
     col: usize,
     cols: usize,
     k: usize,
-    a: *const f32,
+    a: Rows,
     b: Slivers,
     c: *mut f32,
     c_stride: usize,
@@ -245,7 +297,7 @@ impl Block {
         };
         let len = len.min(self.k - depth);
         if self.b.depth_stride != 0 || len == 0 {
-            return Later::nothing(self.a);
+            return Later::nothing(self.a.first);
         }
         let at = next * shape.cols();
         let width = sliver_width(shape, self.cols, at);
@@ -279,10 +331,12 @@ impl SimdOp for Block {
                     // epilogue's operands. No other task has the same tile.
                     unsafe {
                         let (b, b_stride) = self.b.sliver(at, width, cols, from);
+                        let (a, a_stride, a_row) = self.a.panel((row - self.base, rows), k, from);
                         let operands = Operands {
                             depth: len,
-                            a: self.a.add((row - self.base) * k + from * rows),
-                            a_stride: rows,
+                            a,
+                            a_stride,
+                            a_row,
                             b,
                             b_stride,
                             c: self.c.add(row * self.c_stride + self.col + at),

@@ -3,16 +3,18 @@
 use super::activation::{ActivateRows, Activation};
 use super::epilogue::Raw;
 use super::shape::{MAX_COLS, MAX_ROWS, shape};
+use crate::Isa;
 use crate::simd::{Simd, SimdOp};
 use core::mem::MaybeUninit;
 
-/// Everything a tile reads and writes. `a[p * a_stride + i]` is row `i`, `b[p * b_stride + j]`
-/// column `j`.
+/// Everything a tile reads and writes. `a[p * a_stride + i * a_row]` is row `i`, `b[p * b_stride + j]`
+/// column `j`; one of `a_row` and `a_stride` is 1.
 #[derive(Clone, Copy)]
 pub struct Operands<'a> {
     pub depth: usize,
     pub a: *const f32,
     pub a_stride: usize,
+    pub a_row: usize,
     pub b: *const f32,
     pub b_stride: usize,
     pub c: *mut f32,
@@ -88,10 +90,21 @@ const AHEAD: usize = 16;
 /// f32 in a cache line.
 const LINE: usize = 16;
 
-/// The tile as a function of its own.
-struct Tile<'a, const MR: usize, const NV: usize>(Operands<'a>);
+/// How the operands of a tile lie.
+mod lies {
+    /// `A` by depths, with any strides.
+    pub const APART: u8 = 0;
+    /// Both packed, one depth behind the other. Strides are constants: what a depth adds to pointers otherwise is a tenth of
+    /// its instructions where vectors are short.
+    pub const DENSE: u8 = 1;
+    /// `A` by rows, not packed at all.
+    pub const ROWS: u8 = 2;
+}
 
-impl<const MR: usize, const NV: usize> SimdOp for Tile<'_, MR, NV> {
+/// The tile as a function of its own.
+struct Tile<'a, const MR: usize, const NV: usize, const LIES: u8>(Operands<'a>);
+
+impl<const MR: usize, const NV: usize, const LIES: u8> SimdOp for Tile<'_, MR, NV, LIES> {
     type Output = ();
 
     #[inline(always)]
@@ -101,6 +114,12 @@ impl<const MR: usize, const NV: usize> SimdOp for Tile<'_, MR, NV> {
         debug_assert!(t.cols <= NV * S::LANES);
         let mut acc = [[s.zero(); NV]; MR];
         let (mut a, mut b) = (t.a, t.b);
+        let (a_row, a_stride, b_stride) = match LIES {
+            lies::DENSE => (1, MR, NV * S::LANES),
+            lies::ROWS => (t.a_row, 1, t.b_stride),
+            _ => (1, t.a_stride, t.b_stride),
+        };
+        debug_assert!((a_row, a_stride, b_stride) == (t.a_row, t.a_stride, t.b_stride));
         let mut later = Streams::new(t.later, t.depth);
         // The rows of `C` are asked for as well, one by a turn: stores that wait for memory fill their buffer, and then all waits. So are
         // those of the residual, which all at once would be waited for at the end.
@@ -120,15 +139,15 @@ impl<const MR: usize, const NV: usize> SimdOp for Tile<'_, MR, NV> {
                     residual = residual.wrapping_add(residual_stride);
                 }
                 for _ in 0..TURN {
-                    deepen(s, &mut acc, a, b, t.b_stride);
-                    a = a.wrapping_add(t.a_stride);
-                    b = b.wrapping_add(t.b_stride);
+                    deepen(s, &mut acc, (a, a_row), (b, b_stride));
+                    a = a.wrapping_add(a_stride);
+                    b = b.wrapping_add(b_stride);
                 }
             }
             for _ in 0..t.depth % TURN {
-                deepen(s, &mut acc, a, b, t.b_stride);
-                a = a.wrapping_add(t.a_stride);
-                b = b.wrapping_add(t.b_stride);
+                deepen(s, &mut acc, (a, a_row), (b, b_stride));
+                a = a.wrapping_add(a_stride);
+                b = b.wrapping_add(b_stride);
             }
         }
         // SAFETY: the tile's part of C and of the epilogue's operands exists.
@@ -139,14 +158,13 @@ impl<const MR: usize, const NV: usize> SimdOp for Tile<'_, MR, NV> {
 /// Adds the products of one depth to the sums.
 ///
 /// # Safety
-/// `a` must have `MR` numbers and `b` `NV` vectors.
+/// `a` must have `MR` numbers at its stride, and `b` `NV` vectors.
 #[inline(always)]
 unsafe fn deepen<S: Simd, const MR: usize, const NV: usize>(
     s: S,
     acc: &mut [[S::F32; NV]; MR],
-    a: *const f32,
-    b: *const f32,
-    b_stride: usize,
+    (a, a_row): (*const f32, usize),
+    (b, b_stride): (*const f32, usize),
 ) {
     let mut bv = [s.zero(); NV];
     for (v, bv) in bv.iter_mut().enumerate() {
@@ -158,7 +176,7 @@ unsafe fn deepen<S: Simd, const MR: usize, const NV: usize>(
     }
     for (i, row) in acc.iter_mut().enumerate() {
         // SAFETY: the caller's promise.
-        let x = s.splat(unsafe { *a.add(i) });
+        let x = s.splat(unsafe { *a.add(i * a_row) });
         for (v, sum) in row.iter_mut().enumerate() {
             *sum = s.fma(x, bv[v], *sum);
         }
@@ -327,20 +345,36 @@ impl SimdOp for Partial {
     }
 }
 
+/// Whether tiles can read `A` by rows: where a tile has so few that their pointers stay in registers.
+pub const fn reads_rows(isa: Isa) -> bool {
+    matches!(isa, Isa::Avx2)
+}
+
 /// Runs the tile of `rows` rows.
 ///
 /// # Safety
-/// `a` must have `rows` numbers, and `b` `NV` vectors, at each of `depth` strides; `c` and the
-/// operands of the epilogue must reach to `rows` rows and `cols` columns.
+/// `a` must have `rows` numbers, and `b` `NV` vectors, at each of `depth` strides, and rows that do not follow each other only
+/// where [`reads_rows`] says so; `c` and the operands of the epilogue must reach to `rows` rows and `cols` columns.
 #[inline(always)]
 pub unsafe fn tile<S: Simd, const NV: usize>(s: S, rows: usize, operands: Operands<'_>) {
     const { assert!(MAX_ROWS == 14) };
     debug_assert!((1..=const { shape(S::ISA).rows }).contains(&rows));
+    let dense = (operands.a_stride, operands.b_stride) == (rows, NV * S::LANES);
+    let by_rows = operands.a_row != 1;
+    debug_assert!(!by_rows || reads_rows(S::ISA));
     macro_rules! by_rows {
         ($($n:literal)*) => {
             match rows {
                 // Tiles that the instruction set never uses are not compiled for it.
-                $($n if $n <= const { shape(S::ISA).rows } => s.call(Tile::<$n, NV>(operands)),)*
+                $($n if $n <= const { shape(S::ISA).rows } => {
+                    if const { reads_rows(S::ISA) } && by_rows {
+                        s.call(Tile::<$n, NV, { lies::ROWS }>(operands));
+                    } else if const { S::LANES == 8 } && dense {
+                        s.call(Tile::<$n, NV, { lies::DENSE }>(operands));
+                    } else {
+                        s.call(Tile::<$n, NV, { lies::APART }>(operands));
+                    }
+                })*
                 _ => {}
             }
         };
