@@ -1,5 +1,6 @@
 //! AVX2 with FMA and F16C: 8 lanes, 16 registers, masks as vectors of all ones or zeros.
 
+use super::vector::PAIR;
 use super::{Simd, SimdOp};
 use crate::Isa;
 use core::arch::x86_64::*;
@@ -220,13 +221,16 @@ impl Simd for Avx2 {
         }
     }
     #[inline(always)]
-    fn split_bytes(self, bytes: __m256i, from: u8, most: __m256i) -> [__m256i; 3] {
+    fn split_bytes(self, bytes: __m256i, from: u8, most: __m256i, bounds: __m256i) -> [__m256i; 3] {
         // SAFETY: the token exists only inside `run`, so the machine has the features.
         unsafe {
             let from = _mm256_set1_epi8(from as i8);
             let moved = _mm256_subs_epu8(bytes, from);
-            let above = _mm256_subs_epu8(moved, most);
-            [_mm256_min_epu8(moved, most), above, _mm256_subs_epu8(from, bytes)]
+            // Sums that do not fit are 32767, which is beyond.
+            let pairs = _mm256_maddubs_epi16(moved, bounds);
+            let beyond = _mm256_cmpgt_epi16(pairs, _mm256_set1_epi16(PAIR));
+            let above = _mm256_and_si256(_mm256_subs_epu8(moved, most), beyond);
+            [_mm256_sub_epi8(moved, above), above, _mm256_subs_epu8(from, bytes)]
         }
     }
     #[inline(always)]

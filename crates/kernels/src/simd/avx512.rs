@@ -1,5 +1,6 @@
 //! AVX-512 F, BW, VL and DQ: 16 lanes, 32 registers, masks in registers of their own.
 
+use super::vector::PAIR;
 use super::{Simd, SimdOp};
 use crate::Isa;
 use core::arch::x86_64::*;
@@ -248,13 +249,16 @@ impl<const VNNI: bool> Simd for Avx512<VNNI> {
         }
     }
     #[inline(always)]
-    fn split_bytes(self, bytes: __m512i, from: u8, most: __m512i) -> [__m512i; 3] {
+    fn split_bytes(self, bytes: __m512i, from: u8, most: __m512i, bounds: __m512i) -> [__m512i; 3] {
         // SAFETY: the token exists only inside `run`, so the machine has the features.
         unsafe {
             let from = _mm512_set1_epi8(from as i8);
             let moved = _mm512_subs_epu8(bytes, from);
-            let above = _mm512_subs_epu8(moved, most);
-            [_mm512_min_epu8(moved, most), above, _mm512_subs_epu8(from, bytes)]
+            // Sums that do not fit are 32767, which is beyond.
+            let pairs = _mm512_maddubs_epi16(moved, bounds);
+            let beyond = _mm512_movm_epi16(_mm512_cmpgt_epi16_mask(pairs, _mm512_set1_epi16(PAIR)));
+            let above = _mm512_and_si512(_mm512_subs_epu8(moved, most), beyond);
+            [_mm512_sub_epi8(moved, above), above, _mm512_subs_epu8(from, bytes)]
         }
     }
     #[inline(always)]

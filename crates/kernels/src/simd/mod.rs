@@ -41,7 +41,7 @@ mod vector;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx512::Avx512;
 pub use scalar::Scalar;
-pub use vector::Simd;
+pub use vector::{PAIR, Simd};
 
 /// A computation that is compiled once per instruction set.
 pub trait SimdOp {

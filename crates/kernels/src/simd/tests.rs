@@ -287,6 +287,7 @@ fn bytes_keep_their_signs() {
 struct Split<'a> {
     from: u8,
     most: [u8; 4],
+    bounds: [u8; 4],
     parts: &'a mut [[u8; 256]; 3],
     products: &'a mut [i32; 64],
     listed: &'a mut Vec<i32>,
@@ -304,7 +305,8 @@ impl SimdOp for Split<'_> {
             unsafe {
                 let bytes = s.load_i32_ptr(bytes.as_ptr().cast::<i32>().add(lane));
                 let most = s.splat_i32(i32::from_ne_bytes(self.most));
-                let parts = s.split_bytes(bytes, self.from, most);
+                let bounds = s.splat_i32(i32::from_ne_bytes(self.bounds));
+                let parts = s.split_bytes(bytes, self.from, most, bounds);
                 for (to, part) in self.parts.iter_mut().zip(parts) {
                     s.store_i32_ptr(to.as_mut_ptr().cast::<i32>().add(lane), part);
                 }
@@ -324,10 +326,13 @@ fn bytes_are_split_and_the_parts_multiplied_exactly() {
     for isa in Isa::available() {
         for from in 0..=128u8 {
             let most = [128, 255, 127 + from % 64, 200];
+            // By the first no pair of large numbers fits, by the others some do.
+            let bounds = [[127, 127, 127, 127], [127, from % 128, 90, 40]][usize::from(from % 2)];
             let (mut parts, mut products, mut listed) = ([[0; 256]; 3], [0; 64], Vec::new());
             let op = Split {
                 from,
                 most,
+                bounds,
                 parts: &mut parts,
                 products: &mut products,
                 listed: &mut listed,
@@ -337,7 +342,12 @@ fn bytes_are_split_and_the_parts_multiplied_exactly() {
             for i in 0..256 {
                 let sum = i32::from(from) + i32::from(low[i]) + i32::from(above[i]);
                 assert_eq!(sum - i32::from(below[i]), i as i32, "{isa:?} {from}");
-                assert!(low[i] <= most[i % 4] && below[i] <= from, "{isa:?} {from} {i}");
+                assert!(below[i] <= from, "{isa:?} {from} {i}");
+                let moved = |i: usize| (i as u8).saturating_sub(from);
+                let product = |i: usize| i32::from(moved(i)) * i32::from(bounds[i % 4]);
+                let fits = product(i) + product(i ^ 1) <= i32::from(PAIR);
+                let want = if fits { moved(i) } else { moved(i).min(most[i % 4]) };
+                assert_eq!(low[i], want, "{isa:?} {from} {i}");
                 assert!(above[i] == 0 || below[i] == 0, "{isa:?} {from} {i}");
             }
             let quads = above.chunks_exact(4);

@@ -3,6 +3,10 @@
 use super::SimdOp;
 use crate::Isa;
 
+/// What the products of a pair of bytes by the greatest magnitudes of two weights may be together so that those by any of these
+/// weights are a number of 16 bits, even where 127 stands for -128: 32767 * 127 / 128.
+pub const PAIR: i16 = 32511;
+
 /// Vectors of `LANES` f32 and i32 numbers on one instruction set.
 ///
 /// A value of an implementing type is a token: it exists only where the instruction set does, so
@@ -201,22 +205,36 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn mul_add_bytes(self, sums: Self::I32, a: Self::I32, b: Self::I32) -> Self::I32 {
         self.add_i32(sums, self.mul_i32(a, b))
     }
-    /// Unsigned bytes as `from + low + above - below`, in this order: `low` is at most `most`, `below` at most `from`, and
-    /// where one of `above` and `below` is not 0 the other is.
+    /// Unsigned bytes as `from + low + above - below`, in this order: `below` is at most `from`, and where one of `above` and
+    /// `below` is not 0 the other is. `low` is at most `most`, or the products of its pair (the first two bytes of a lane, or
+    /// the last two) by the bytes of `bounds`, which are not negative, are together at most [`PAIR`].
     #[inline(always)]
-    fn split_bytes(self, bytes: Self::I32, from: u8, most: Self::I32) -> [Self::I32; 3] {
-        let [mut low, mut above, mut below] = [[0i32; 16]; 3];
+    fn split_bytes(
+        self,
+        bytes: Self::I32,
+        from: u8,
+        most: Self::I32,
+        bounds: Self::I32,
+    ) -> [Self::I32; 3] {
+        let [mut low, mut above, mut below, mut weights] = [[0i32; 16]; 4];
         // SAFETY: no vector has more than 16 lanes.
         unsafe {
             self.store_i32_ptr(low.as_mut_ptr(), bytes);
             self.store_i32_ptr(above.as_mut_ptr(), most);
-            for ((low, above), below) in low.iter_mut().zip(&mut above).zip(&mut below) {
+            self.store_i32_ptr(weights.as_mut_ptr(), bounds);
+            let lanes = low.iter_mut().zip(&mut above).zip(&mut below).zip(weights);
+            for (((low, above), below), bounds) in lanes {
                 let (bytes, most) = (low.to_ne_bytes(), above.to_ne_bytes());
+                let bounds = bounds.to_ne_bytes();
                 let moved = bytes.map(|b| b.saturating_sub(from));
-                let part = |of: fn(u8, u8) -> u8| {
-                    i32::from_ne_bytes(core::array::from_fn(|i| of(moved[i], most[i])))
-                };
-                (*low, *above) = (part(u8::min), part(u8::saturating_sub));
+                let product = |i: usize| i32::from(moved[i]) * i32::from(bounds[i]);
+                let rest: [u8; 4] = core::array::from_fn(|i| {
+                    let first = i / 2 * 2;
+                    let fits = product(first) + product(first + 1) <= i32::from(PAIR);
+                    if fits { 0 } else { moved[i].saturating_sub(most[i]) }
+                });
+                *low = i32::from_ne_bytes(core::array::from_fn(|i| moved[i] - rest[i]));
+                *above = i32::from_ne_bytes(rest);
                 *below = i32::from_ne_bytes(bytes.map(|b| from.saturating_sub(b)));
             }
             [low, above, below].map(|part| self.load_i32_ptr(part.as_ptr()))

@@ -4,7 +4,7 @@ use super::plane::four;
 use super::quads;
 use crate::conv::ConvShape;
 use crate::conv::taps::Plane;
-use crate::gemm::integer::{COLS, LEAST_LIMIT, padded, sliver_width};
+use crate::gemm::integer::{COLS, LEAST_LIMIT, MOST_BOUNDS, limits_len, padded, sliver_width};
 use crate::par::{Output, for_ranges};
 use crate::simd::{Simd, SimdOp, dispatch_bytes};
 use crate::{Isa, Parallel};
@@ -31,7 +31,9 @@ pub(super) fn fill(
     let quads = quads(shape);
     let (lanes, sums) = packed.split_at_mut(padded(n) * quads);
     let (sums, limits) = sums.split_at_mut(padded(n));
+    let (limits, bounds) = limits.split_at_mut(limits_len(4 * quads));
     limits.fill(LEAST_LIMIT);
+    bounds.fill(MOST_BOUNDS);
     let (lanes, sums) = (Output::new(lanes), Output::new(sums));
     for_ranges(par, n.div_ceil(COLS), quads * COLS, &|from, to| {
         for col in (from..to).map(|sliver| sliver * COLS) {

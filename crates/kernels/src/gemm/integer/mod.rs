@@ -38,7 +38,9 @@ mod tile;
 use super::{Activation, MatRef, Residual};
 
 pub use driver::{gemm, scratch_len};
-pub(crate) use pack::{COLS, LEAST_LIMIT, copied_stride, padded, sliver_width};
+pub(crate) use pack::{
+    COLS, LEAST_LIMIT, MOST_BOUNDS, copied_stride, limits_len, padded, sliver_width,
+};
 pub use pack::{pack, packed_len};
 
 /// u8 or i8.

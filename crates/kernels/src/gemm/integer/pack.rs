@@ -1,10 +1,11 @@
 //! The packed form of `B`, and copies of `A` where its rows cannot be read as they lie.
 //!
 //! `B` lies in slivers of 32 columns (the last may have 16), each stored by quads: lane `j` of quad `q` holds numbers
-//! `4 q .. 4 q + 4` of column `j`, zeros behind the last. The sums of the columns follow, and then for each quad the greatest
-//! number of `A`, four times in a lane, by which no sum of two products leaves the range of 16 bits
-//! ([`Simd::dot4_low`](crate::simd::Simd::dot4_low)): 128 at least, and more where no column has two large numbers side by
-//! side.
+//! `4 q .. 4 q + 4` of column `j`, zeros behind the last. The sums of the columns follow, and then what numbers of `A` may be
+//! so that no sum of two products leaves the range of 16 bits ([`Simd::dot4_low`](crate::simd::Simd::dot4_low)): for each quad
+//! the greatest that both of any pair may be, four times in a lane (128 at least, and more where no column has two large
+//! numbers side by side), and behind them for each quad the greatest magnitudes of its four rows, 127 for 128: pairs whose
+//! products by these are together no more than [`PAIR`](crate::simd::PAIR) may be larger.
 
 use super::Byte;
 use crate::gemm::MatRef;
@@ -27,16 +28,24 @@ pub fn sliver_width(n: usize, col: usize) -> usize {
 
 /// Lanes that [`pack`] writes.
 pub fn packed_len(k: usize, n: usize) -> usize {
-    limits_at(k, n) + k.div_ceil(4).next_multiple_of(LEAST)
+    limits_at(k, n) + 2 * limits_len(k)
 }
 
-/// Where the limits of the quads lie, whole vectors of them.
+/// Lanes of the limits of all quads, and of their bounds, whole vectors of them.
+pub fn limits_len(k: usize) -> usize {
+    k.div_ceil(4).next_multiple_of(LEAST)
+}
+
+/// Where the limits of the quads lie; their bounds lie behind them.
 pub fn limits_at(k: usize, n: usize) -> usize {
     padded(n) * (k.div_ceil(4) + 1)
 }
 
 /// The limit of a quad that any numbers may be in.
 pub const LEAST_LIMIT: i32 = i32::from_ne_bytes([128; 4]);
+
+/// The bounds of such a quad.
+pub const MOST_BOUNDS: i32 = i32::from_ne_bytes([127; 4]);
 
 /// Which pairs of numbers a quad has: the greatest sums of those above 0, and of those below it without their sign.
 #[derive(Clone, Copy, Default)]
@@ -66,6 +75,14 @@ impl Pairs {
     }
 }
 
+/// The greater of each byte of `bounds` and the magnitude of that of a lane, at most 127.
+fn magnitudes(bounds: i32, lane: i32) -> i32 {
+    let (bounds, lane) = (bounds.to_le_bytes(), lane.to_le_bytes());
+    i32::from_le_bytes(core::array::from_fn(|i| {
+        bounds[i].max((lane[i] as i8).unsigned_abs().min(127))
+    }))
+}
+
 /// Packs a `k x n` right operand, such as the weights of a linear layer, for [`Right::packed`](super::Right::packed).
 /// The form is the same for all instruction sets.
 ///
@@ -78,6 +95,7 @@ pub fn pack<B: Byte>(k: usize, n: usize, b: MatRef<'_, B>, dst: &mut [i32]) {
     let (quads, sums) = dst.split_at_mut(padded(n) * k.div_ceil(4));
     sums.fill(0);
     let (sums, limits) = sums.split_at_mut(padded(n));
+    let (limits, bounds) = limits.split_at_mut(limits_len(k));
     let mut col = 0;
     let mut rest = quads;
     while col < n && k > 0 {
@@ -86,7 +104,9 @@ pub fn pack<B: Byte>(k: usize, n: usize, b: MatRef<'_, B>, dst: &mut [i32]) {
         let (sliver, behind) = rest.split_at_mut(width * k.div_ceil(4));
         rest = behind;
         let sums = &mut sums[col..col + cols];
-        for ((q, lanes), limit) in sliver.chunks_exact_mut(width).enumerate().zip(&mut *limits) {
+        let limits = limits.iter_mut().zip(&mut *bounds);
+        for ((q, lanes), (limit, bounds)) in sliver.chunks_exact_mut(width).enumerate().zip(limits)
+        {
             lanes.fill(0);
             for p in 4 * q..k.min(4 * q + 4) {
                 let row = &b.data[p * b.row_stride + col * b.col_stride..];
@@ -99,6 +119,7 @@ pub fn pack<B: Byte>(k: usize, n: usize, b: MatRef<'_, B>, dst: &mut [i32]) {
             }
             let pairs = lanes.iter().fold(Pairs::default(), |pairs, lane| pairs.add(*lane));
             *limit = pairs.join(*limit);
+            *bounds = lanes.iter().fold(*bounds, |bounds, lane| magnitudes(bounds, *lane));
         }
         col += width;
     }

@@ -1,15 +1,15 @@
 //! The left operand as bytes that [`Simd::dot4_low`] can multiply, and the few rests of those that reach beyond.
 //!
 //! An unsigned byte is `from + low + above - below` ([`Simd::split_bytes`]), where `low` is no more than the packed right
-//! operand allows in its quad: 128 at least, and about 200 for weights with a scale for each column. `from` is chosen so that
-//! the middle of `low` is near the zero point, where most activations are: behind Relu few are near the end of their range,
+//! operand allows in its quad: 128 at least, and about 200 for weights with a scale for each column; or in its pair, which may
+//! be 255 together by any weights. `from` is chosen so that the middle of `low` is near the zero point, where most activations are: behind Relu few are near the end of their range,
 //! and of those about a zero point in the middle few are near either end. The dense product is that of `low`, with the zero
 //! point moved by `from`; quads that have a rest are listed by panel, and added to its sums one by one. A panel where too many
 //! have one is left as it is, for [`Simd::dot4`].
 
 use super::driver::{BLOCK_A, LINE};
 use super::finish::Zeros;
-use super::pack::{copied_stride, copy_row};
+use super::pack::{copied_stride, copy_row, limits_len};
 use super::rests::{LANES, List, ROW_BITS};
 use super::sum::RowSum;
 use super::tile::rows;
@@ -23,8 +23,16 @@ use crate::{Isa, Parallel};
 /// Of how many quads of a panel one may have a rest: more take longer than what is won.
 const SHARE: usize = 3;
 
+/// How far the zero point is above `from` at least: of weights that are about it with a standard deviation of 32, as few quads as
+/// can be have a number that is further below it, or a pair that is more than 255 together.
+const BELOW: i32 = 77;
+
 /// Columns below which a product takes less time than its left operand does to be split.
 const FEW_COLS: usize = 32;
+
+/// Panels with too many rests after which only each [`AGAIN`] one is tried: those of one operand are much alike.
+const REFUSED: usize = 2;
+const AGAIN: usize = 8;
 
 /// Numbers before the lists of a panel, which begin with how many are in each of the two.
 const HEAD: usize = 16;
@@ -88,7 +96,7 @@ impl Plan {
     /// `A` must have the rows and numbers that the plan is for, and `sums` must be null or have as many numbers as rows.
     ///
     /// # Panics
-    /// If `limits`, those of the right operand, are fewer than its quads, or `scratch` is too small.
+    /// If `limits`, those of the right operand with the bounds behind them, are fewer than its quads, or `scratch` is too small.
     #[expect(clippy::too_many_arguments, reason = "all that the product knows of it")]
     pub unsafe fn split<A: Byte>(
         &self,
@@ -108,9 +116,9 @@ impl Plan {
             ZeroPoint::Each(each) => each.first().map_or(0, |&zero| zero.into()),
         };
         let quads = self.k.div_ceil(4);
-        assert!(limits.len() >= quads.next_multiple_of(LANES), "limits of quads");
+        assert!(limits.len() >= 2 * limits_len(self.k), "limits and bounds of quads");
         let sum: usize = limits[..quads].iter().map(|&limit| limit as usize & 0xff).sum();
-        let half = (sum / (2 * quads).max(1)) as i32;
+        let half = ((sum / (2 * quads).max(1)) as i32).max(BELOW);
         let from = (zero + shift - half).clamp(0, 127) as u8;
         let (records, copies) = scratch.split_at_mut(self.together * self.record());
         let at = copies.as_ptr().align_offset(LINE).min(LINE / 4 - 1);
@@ -127,11 +135,13 @@ impl Plan {
         };
         let shared = Shared((parts, sums));
         for_ranges(par, last - first, self.most * self.k, &|i, end| {
+            let mut refused = 0;
             for panel in first + i..first + end {
                 let (parts, sums) = shared.get();
                 let limits = limits.as_ptr();
-                let job = Panel { plan: self, a, limits, from, panel, parts, sums };
-                dispatch_bytes(isa, dot4, job);
+                let try_it = refused < REFUSED || (panel - first - i).is_multiple_of(AGAIN);
+                let job = Panel { plan: self, a, limits, from, panel, try_it, parts, sums };
+                refused = if dispatch_bytes(isa, dot4, job) { 0 } else { refused + 1 };
             }
         });
         parts
@@ -194,19 +204,22 @@ impl Parts {
 struct Panel<'a, A> {
     plan: &'a Plan,
     a: &'a Left<'a, A>,
-    /// Of the quads, whole vectors.
+    /// Of the quads, whole vectors, and their bounds behind them.
     limits: *const i32,
     from: u8,
     panel: usize,
+    /// Whether it may be split.
+    try_it: bool,
     parts: Parts,
     sums: *mut i32,
 }
 
 impl<A: Byte> SimdOp for Panel<'_, A> {
-    type Output = ();
+    /// Whether it is split.
+    type Output = bool;
 
     #[inline(always)]
-    fn eval<S: Simd>(self, s: S) {
+    fn eval<S: Simd>(self, s: S) -> bool {
         let (plan, parts) = (self.plan, &self.parts);
         let (row, rows) = (plan.panels.start(self.panel), plan.panels.rows(self.panel));
         // SAFETY: panels are disjoint, in the copies as in the records and in the sums, and no more than there is room for.
@@ -214,11 +227,12 @@ impl<A: Byte> SimdOp for Panel<'_, A> {
             let record = parts.records.add((self.panel - parts.first) * parts.record);
             let lists = [parts.list(record, 0), parts.list(record, 1)];
             let mut counts = [0; 2];
-            let fits = (0..rows).all(|i| self.row(s, row + i, i, lists, &mut counts));
+            let fits =
+                self.try_it && (0..rows).all(|i| self.row(s, row + i, i, lists, &mut counts));
             if fits && counts[0] + counts[1] <= plan.limit {
                 *record = counts[0] as i32;
                 *record.add(1) = counts[1] as i32;
-                return;
+                return true;
             }
             *record = WHOLE;
             for i in row..row + rows {
@@ -234,6 +248,7 @@ impl<A: Byte> SimdOp for Panel<'_, A> {
                 }
             }
         }
+        false
     }
 }
 
@@ -299,7 +314,8 @@ impl<A: Byte> Panel<'_, A> {
                 };
                 bytes = s.xor_i32(bytes, flips);
                 let most = s.load_i32_ptr(self.limits.add(at / 4));
-                let [low, above, below] = s.split_bytes(bytes, self.from, most);
+                let bounds = s.load_i32_ptr(self.limits.add(limits_len(k) + at / 4));
+                let [low, above, below] = s.split_bytes(bytes, self.from, most, bounds);
                 if stride - at >= S::BYTES {
                     s.store_i32_ptr(to.add(at).cast(), low);
                 } else {

@@ -307,14 +307,26 @@ fn sums_are_exact_at_the_limits() {
         let mut packed = std::vec![0; packed_len(k, n)];
         pack(k, n, MatRef::rows(&b, n), &mut packed);
         let limits = &packed[pack::limits_at(k, n)..];
-        // With zero point 0 nothing is moved: half of the numbers are at the limit, and few one beyond.
-        let number = |p: usize| {
+        let bounds = &limits[pack::limits_len(k)..];
+        // With zero point 0 nothing is moved: half of the numbers are at the limit, few are one beyond, and some are as
+        // large as what stands beside them in their pair lets them be.
+        let near = |p: usize| {
             let limit = limits[p % k / 4].to_le_bytes()[0];
             match (p * 7 + p / k) % 23 {
                 0 => limit.saturating_add(1),
                 1..12 => limit,
                 step => (step * 11) as u8 & 0x7f,
             }
+        };
+        let number = |p: usize| {
+            let column = p % k;
+            if !(p / k).is_multiple_of(3) || column % 2 == 0 {
+                return near(p);
+            }
+            let bounds = bounds[column / 4].to_le_bytes();
+            let [other, own] = [column - 1, column].map(|c| i32::from(bounds[c % 4]));
+            let left = i32::from(crate::simd::PAIR) - i32::from(near(p - 1)) * other;
+            (left / own.max(1)).clamp(0, 255) as u8
         };
         let a: Vec<u8> = (0..m * k).map(number).collect();
         for b_zero in [0, 9] {
@@ -359,6 +371,15 @@ fn limits_are_the_greatest_that_fit_16_bits() {
             let limit = i32::from(limit);
             assert!(limit >= 128 && fits(limit), "{k}x{n} quad {q}: {limit}");
             assert!(limit == 255 || !fits(limit + 1), "{k}x{n} quad {q}: {limit} is not all");
+        }
+        let bounds = &packed[pack::limits_at(k, n) + pack::limits_len(k)..];
+        for (q, bounds) in bounds.iter().take(k.div_ceil(4)).enumerate() {
+            for (i, bound) in bounds.to_le_bytes().into_iter().enumerate() {
+                let p = 4 * q + i;
+                let row = if p < k { &b[p * n..(p + 1) * n] } else { &[] };
+                let most = row.iter().map(|b| b.unsigned_abs().min(127)).max().unwrap_or(0);
+                assert_eq!(bound, most, "{k}x{n} row {p}");
+            }
         }
     }
 }
