@@ -105,10 +105,14 @@ impl SimdOp for Blocks {
                     row(s, self.form, src, dst, self.axis);
                 } else {
                     let mut j = 0;
-                    while j < self.inner {
-                        let n = (self.inner - j).min(S::LANES);
-                        columns(s, self.form, src.add(j), dst.add(j), self.axis, self.inner, n);
-                        j += n;
+                    while j + S::LANES <= self.inner {
+                        let (src, dst) = (src.add(j), dst.add(j));
+                        columns::<S, true>(s, self.form, src, dst, self.axis, self.inner, S::LANES);
+                        j += S::LANES;
+                    }
+                    if j < self.inner {
+                        let (src, dst, n) = (src.add(j), dst.add(j), self.inner - j);
+                        columns::<S, false>(s, self.form, src, dst, self.axis, self.inner, n);
                     }
                 }
             }
@@ -252,12 +256,12 @@ pub(crate) unsafe fn scale<S: Simd>(s: S, dst: *mut f32, n: usize, factor: f32) 
     }
 }
 
-/// `n <= LANES` columns side by side, `stride` numbers from row to row.
+/// `n <= LANES` columns side by side, all of them if `FULL`, `stride` numbers from row to row.
 ///
 /// # Safety
 /// Both pointers must reach `n` numbers in each of `axis` rows.
 #[inline(always)]
-unsafe fn columns<S: Simd>(
+unsafe fn columns<S: Simd, const FULL: bool>(
     s: S,
     form: Softmax,
     src: *const f32,
@@ -272,12 +276,12 @@ unsafe fn columns<S: Simd>(
         if form != Softmax::Unshifted {
             max = s.splat(f32::NEG_INFINITY);
             for i in 0..axis {
-                max = s.max(s.load_part_ptr(src.add(i * stride), n), max);
+                max = s.max(load::<S, FULL>(s, src.add(i * stride), n), max);
             }
         }
         let mut sum = s.zero();
         for i in 0..axis {
-            let x = s.sub(s.load_part_ptr(src.add(i * stride), n), max);
+            let x = s.sub(load::<S, FULL>(s, src.add(i * stride), n), max);
             let y = if form == Softmax::Unshifted {
                 math::exp_normal(s, x)
             } else {
@@ -285,18 +289,38 @@ unsafe fn columns<S: Simd>(
             };
             sum = s.add(sum, y);
             let keep = if form == Softmax::Log { x } else { y };
-            s.store_part_ptr(dst.add(i * stride), keep, n);
+            store::<S, FULL>(s, dst.add(i * stride), keep, n);
         }
         let factor = match form {
             Softmax::Normal | Softmax::Unshifted => s.div(s.splat(1.0), sum),
             Softmax::Log => math::log(s, sum),
         };
         for i in 0..axis {
-            let x = s.load_part_ptr(dst.add(i * stride), n);
+            let x = load::<S, FULL>(s, dst.add(i * stride), n);
             let y = if form == Softmax::Log { s.sub(x, factor) } else { s.mul(x, factor) };
-            s.store_part_ptr(dst.add(i * stride), y, n);
+            store::<S, FULL>(s, dst.add(i * stride), y, n);
         }
     }
+}
+
+/// `n` numbers, which are a vector if `FULL`: a part of one takes several times as long on some processors.
+///
+/// # Safety
+/// `p` must be readable for `n` numbers.
+#[inline(always)]
+unsafe fn load<S: Simd, const FULL: bool>(s: S, p: *const f32, n: usize) -> S::F32 {
+    // SAFETY: the caller's promise.
+    unsafe { if FULL { s.load_ptr(p) } else { s.load_part_ptr(p, n) } }
+}
+
+/// As [`load`].
+///
+/// # Safety
+/// `p` must be writable for `n` numbers.
+#[inline(always)]
+unsafe fn store<S: Simd, const FULL: bool>(s: S, p: *mut f32, v: S::F32, n: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { if FULL { s.store_ptr(p, v) } else { s.store_part_ptr(p, v, n) } }
 }
 
 #[cfg(test)]

@@ -128,6 +128,22 @@ fn weights_are_within_their_bound_and_hidden_ones_are_nothing() {
 }
 
 #[test]
+fn ends_are_exact() {
+    for isa in Isa::available() {
+        for (f, low, high) in [(F::Tanh, -1.0, 1.0), (F::Sigmoid, 0.0, 1.0)] {
+            let xs = [9.6, 11.0, 88.5, 1e4, f32::MAX, f32::INFINITY];
+            let xs: Vec<f32> = xs.into_iter().filter(|x| f == F::Tanh || *x > 88.4).collect();
+            for (sign, want) in [(1.0, high), (-1.0, low)] {
+                let xs: Vec<f32> = xs.iter().map(|x| sign * x).collect();
+                let mut ys = std::vec![f32::NAN; xs.len()];
+                dispatch(isa, Map(f, &xs, &mut ys));
+                assert!(ys.iter().all(|y| *y == want), "{f:?} {isa:?} {xs:?}: {ys:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn errors_stay_within_the_stated_bounds() {
     /// Bound in ulp, plus absolute, plus absolute per |x|.
     #[derive(Clone, Copy)]
