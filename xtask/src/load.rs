@@ -17,6 +17,7 @@ const SECTION: Section = Section {
     task: "load",
     about: "Written by `cargo xtask bench load`: models of 440 MB in files that are in memory, opened until they can run, on one thread.",
     parts: &PARTS,
+    by_processor: false,
 };
 
 /// The most that opening takes over reading, where nothing must be packed.

@@ -16,6 +16,8 @@ pub struct Section {
     pub about: &'static str,
     /// Its tables in their order.
     pub parts: &'static [&'static str],
+    /// Whether goals are those for processors with AMX: tables made on others stand behind theirs and do not replace them.
+    pub by_processor: bool,
 }
 
 /// One table with its heading and a note.
@@ -94,16 +96,24 @@ fn replace(section: &Section, part: &str, table: &Table, quick: bool) -> Result<
     let bad = |e: std::io::Error| format!("{}: {e}", file.display());
     let old = fs::read_to_string(&file).map_err(bad)?;
     let option = if quick { " --quick" } else { "" };
+    let newest = newest(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default());
+    let key = match newest {
+        Some(newest) if section.by_processor => format!("{part}{ON}{newest}"),
+        _ => part.to_owned(),
+    };
     let text = format!(
         "\n{}, `cargo xtask bench {} {part}{option}`\n\n{}",
         machine(),
         section.task,
         table.text().trim_end()
     );
-    fs::write(&file, merged(section, &old, part, &format!("{}\n{text}", table.title))).map_err(bad)
+    fs::write(&file, merged(section, &old, &key, &format!("{}\n{text}", table.title))).map_err(bad)
 }
 
-/// The results with a new table. Tables stand under `### part: heading`.
+/// Between a part and the instructions of the processor that its table is of.
+const ON: &str = " on ";
+
+/// The results with a new table. Tables stand under `### part: heading`, or under `### part on instructions: heading`.
 fn merged(section: &Section, old: &str, part: &str, text: &str) -> String {
     let mut sections = old.split("\n## ");
     let head = sections.next().unwrap_or_default().trim_end();
@@ -115,7 +125,11 @@ fn merged(section: &Section, old: &str, part: &str, text: &str) -> String {
     let tables = own.split("### ").skip(1).filter_map(|table| table.split_once(": "));
     let mut tables: BTreeMap<&str, &str> = tables.collect();
     tables.insert(part, text);
-    let known = section.parts.iter().filter_map(|part| tables.get_key_value(part));
+    let is_of = |key: &str, part: &str| {
+        key.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with(ON))
+    };
+    let known =
+        section.parts.iter().flat_map(|part| tables.iter().filter(|(key, _)| is_of(key, part)));
     let tables: String =
         known.map(|(part, text)| format!("\n\n### {part}: {}", text.trim_end())).collect();
     sections.insert(section.title, format!("{}{tables}", section.about));
@@ -126,21 +140,33 @@ fn merged(section: &Section, old: &str, part: &str, text: &str) -> String {
 /// What kernels are chosen by, in the order in which processors came to have it, as `/proc/cpuinfo` names it.
 const INSTRUCTIONS: [&str; 5] = ["avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile"];
 
+/// A value of the first processor in `/proc/cpuinfo`.
+fn value<'a>(cpuinfo: &'a str, name: &str) -> &'a str {
+    let named = |line: &'a str| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == name).then(|| value.trim())
+    };
+    cpuinfo.lines().find_map(named).unwrap_or_default()
+}
+
+/// Those of the [`INSTRUCTIONS`] that it has.
+fn instructions(cpuinfo: &str) -> Vec<&'static str> {
+    let flags: Vec<&str> = value(cpuinfo, "flags").split(' ').collect();
+    INSTRUCTIONS.into_iter().filter(|wanted| flags.contains(wanted)).collect()
+}
+
+/// The newest instructions of a processor that has not all.
+fn newest(cpuinfo: &str) -> Option<&'static str> {
+    let newest = instructions(cpuinfo).pop()?;
+    (Some(&newest) != INSTRUCTIONS.last()).then_some(newest)
+}
+
 /// Which processor `/proc/cpuinfo` tells of: family, model and instructions. Ratios differ from one to the next, and the names that
 /// virtual machines give do not tell them apart.
 fn processor(cpuinfo: &str) -> String {
-    let value = |name: &str| {
-        let named = |line: &str| {
-            let (key, value) = line.split_once(':')?;
-            (key.trim() == name).then(|| value.trim().to_owned())
-        };
-        cpuinfo.lines().find_map(named).unwrap_or_default()
-    };
-    let flags = value("flags");
-    let has = |wanted: &&&str| flags.split(' ').any(|flag| flag == **wanted);
-    let has: Vec<&str> = INSTRUCTIONS.iter().filter(has).copied().collect();
-    let (vendor, family, model) = (value("vendor_id"), value("cpu family"), value("model"));
-    format!("{vendor} {family}/{model} with {}", has.join(" "))
+    let [vendor, family, model] =
+        ["vendor_id", "cpu family", "model"].map(|name| value(cpuinfo, name));
+    format!("{vendor} {family}/{model} with {}", instructions(cpuinfo).join(" "))
 }
 
 /// Cores, load and commit.
@@ -168,6 +194,9 @@ mod tests {
         let cpuinfo = "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\nmodel name\t: Xeon\n\
                        flags\t\t: fpu avx avx2 avx512f\n\nmodel\t\t: 86\n";
         assert_eq!(processor(cpuinfo), "GenuineIntel 6/85 with avx2 avx512f");
+        assert_eq!(newest(cpuinfo), Some("avx512f"));
+        let all = format!("flags : {}", INSTRUCTIONS.join(" "));
+        assert_eq!((newest(&all), newest("flags : sse2")), (None, None));
     }
 
     const SECTION: Section = Section {
@@ -175,6 +204,7 @@ mod tests {
         task: "sequences",
         about: "About.",
         parts: &["streams", "peers", "cost"],
+        by_processor: true,
     };
 
     #[test]
@@ -187,6 +217,15 @@ mod tests {
         assert_eq!(both, expected);
         assert_eq!(merged(&SECTION, &both, "cost", "Cost\n\n| 1 |"), expected);
         assert_eq!(merged(&SECTION, &both, "streams", "New\n\n| 3 |").matches("### ").count(), 2);
+    }
+
+    #[test]
+    fn tables_of_other_processors_stand_behind() {
+        let old = "# Results\n\n## Sequences\n\nAbout.\n\n### cost: Cost\n\n| 1 |\n";
+        let other = merged(&SECTION, old, "cost on avx2", "Cost\n\n| 2 |");
+        assert_eq!(other, format!("{old}\n### cost on avx2: Cost\n\n| 2 |\n"));
+        let own = merged(&SECTION, &other, "cost", "Cost\n\n| 3 |");
+        assert_eq!(own, other.replace("| 1 |", "| 3 |"));
     }
 
     #[test]

@@ -39,6 +39,7 @@ const SECTION: Section = Section {
     about: "Written by `cargo xtask bench documents`; a part named behind it (`... documents sweep`) replaces its own table only. \
             Servers and clients share two cores. Goals are those for a quiet machine.",
     parts: &PARTS,
+    by_processor: false,
 };
 
 /// Builds the programs, measures the named parts, or all, and replaces their tables. A part that cannot be measured says so

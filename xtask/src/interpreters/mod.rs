@@ -25,6 +25,7 @@ const SECTION: Section = Section {
     about: "Written by `cargo xtask bench python`; a part named behind it (`... python calls`) replaces its own table only. Goals are \
             those for a quiet machine with two cores.",
     parts: &PARTS,
+    by_processor: false,
 };
 
 /// What all parts share.

@@ -24,6 +24,7 @@ const SECTION: Section = Section {
     about: "Written by `cargo xtask bench ranking`; a part named behind it (`... ranking network`) replaces its own table only. One \
             thread on all sides. Goals are those for a quiet core with AVX-512.",
     parts: &PARTS,
+    by_processor: false,
 };
 
 /// What all parts share.

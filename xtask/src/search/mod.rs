@@ -23,6 +23,7 @@ const SECTION: Section = Section {
     about: "Written by `cargo xtask bench search`; a part named behind it (`... search text`) replaces its own table only. Ratios are the medians \
             over pairs of turns: above 1 stead is quicker.",
     parts: &PARTS,
+    by_processor: false,
 };
 
 /// What all parts share.

@@ -25,6 +25,7 @@ const SECTION: Section = Section {
     about: "Written by `cargo xtask bench sequences`; a part named behind it (`... sequences cost`) replaces its own table only. \
             Goals are those for a quiet machine of two cores.",
     parts: &PARTS,
+    by_processor: false,
 };
 
 /// What all parts share.

@@ -24,6 +24,7 @@ const SECTION: Section = Section {
     about: "Written by `cargo xtask bench stateless`; a part named behind it (`... stateless serving`) replaces its own table only. \
             Servers and clients share two cores. Goals are those for a quiet machine.",
     parts: &PARTS,
+    by_processor: false,
 };
 
 /// Builds the programs, measures the named parts, or all, and replaces their tables. A part that cannot be measured says so
