@@ -1,11 +1,12 @@
 //! The left operand as bytes that [`Simd::dot4_low`] can multiply, and the few rests of those that reach beyond.
 //!
 //! An unsigned byte is `from + low + above - below` ([`Simd::split_bytes`]), where `low` is no more than the packed right
-//! operand allows in its quad: 128 at least, and about 200 for weights with a scale for each column; or in its pair, which may
-//! be 255 together by any weights. `from` is chosen so that the middle of `low` is near the zero point, where most activations are: behind Relu few are near the end of their range,
-//! and of those about a zero point in the middle few are near either end. The dense product is that of `low`, with the zero
-//! point moved by `from`; quads that have a rest are listed by panel, and added to its sums one by one. A panel where too many
-//! have one is left as it is, for [`Simd::dot4`].
+//! operand allows in its quad: 128 at least, and about 200 for weights with a scale for each column. More is allowed where the
+//! number beside it in its pair is small: together both may be 255 by any weights. `from` is chosen so that the middle of `low`
+//! is near the zero point, where most activations are: behind Relu few are near the end of their range, and of those about a
+//! zero point in the middle few are near either end. The dense product is that of `low`, with the zero point moved by `from`;
+//! quads that have a rest are listed by panel, and added to its sums one by one. A panel where too many have one is left as it
+//! is, for [`Simd::dot4`].
 
 use super::driver::{BLOCK_A, LINE};
 use super::finish::Zeros;
@@ -23,8 +24,8 @@ use crate::{Isa, Parallel};
 /// Of how many quads of a panel one may have a rest: more take longer than what is won.
 const SHARE: usize = 3;
 
-/// How far the zero point is above `from` at least: of weights that are about it with a standard deviation of 32, as few quads as
-/// can be have a number that is further below it, or a pair that is more than 255 together.
+/// How far the zero point is above `from` at least: of weights about it with a standard deviation of 32, as few quads as can be
+/// have a number that is further below it, or a pair that is more than 255 together.
 const BELOW: i32 = 77;
 
 /// Columns below which a product takes less time than its left operand does to be split.
