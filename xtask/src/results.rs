@@ -96,14 +96,14 @@ fn replace(section: &Section, part: &str, table: &Table, quick: bool) -> Result<
     let bad = |e: std::io::Error| format!("{}: {e}", file.display());
     let old = fs::read_to_string(&file).map_err(bad)?;
     let option = if quick { " --quick" } else { "" };
-    let newest = newest(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default());
-    let key = match newest {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let key = match newest(&cpuinfo) {
         Some(newest) if section.by_processor => format!("{part}{ON}{newest}"),
         _ => part.to_owned(),
     };
     let text = format!(
         "\n{}, `cargo xtask bench {} {part}{option}`\n\n{}",
-        machine(),
+        machine(&cpuinfo),
         section.task,
         table.text().trim_end()
     );
@@ -169,10 +169,10 @@ fn processor(cpuinfo: &str) -> String {
     format!("{vendor} {family}/{model} with {}", instructions(cpuinfo).join(" "))
 }
 
-/// Cores, load and commit.
-fn machine() -> String {
+/// Cores, processor, load and commit.
+fn machine(cpuinfo: &str) -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let processor = processor(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default());
+    let processor = processor(cpuinfo);
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = load.split(' ').next().unwrap_or("unknown").to_owned();
     let git = |args: &[&str]| {

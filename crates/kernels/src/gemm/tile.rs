@@ -359,17 +359,17 @@ pub const fn reads_rows(isa: Isa) -> bool {
 pub unsafe fn tile<S: Simd, const NV: usize>(s: S, rows: usize, operands: Operands<'_>) {
     const { assert!(MAX_ROWS == 14) };
     debug_assert!((1..=const { shape(S::ISA).rows }).contains(&rows));
-    let dense = (operands.a_stride, operands.b_stride) == (rows, NV * S::LANES);
-    let by_rows = operands.a_row != 1;
-    debug_assert!(!by_rows || reads_rows(S::ISA));
+    let is_dense = (operands.a_stride, operands.b_stride) == (rows, NV * S::LANES);
+    let is_by_rows = operands.a_row != 1;
+    debug_assert!(!is_by_rows || reads_rows(S::ISA));
     macro_rules! by_rows {
         ($($n:literal)*) => {
             match rows {
                 // Tiles that the instruction set never uses are not compiled for it.
                 $($n if $n <= const { shape(S::ISA).rows } => {
-                    if const { reads_rows(S::ISA) } && by_rows {
+                    if const { reads_rows(S::ISA) } && is_by_rows {
                         s.call(Tile::<$n, NV, { lies::ROWS }>(operands));
-                    } else if const { S::LANES == 8 } && dense {
+                    } else if const { S::LANES == 8 } && is_dense {
                         s.call(Tile::<$n, NV, { lies::DENSE }>(operands));
                     } else {
                         s.call(Tile::<$n, NV, { lies::APART }>(operands));

@@ -52,9 +52,9 @@ fn exp_from<S: Simd>(s: S, x: S::F32, lo: f32) -> S::F32 {
     s.scale2(p, n)
 }
 
-/// e^x to 1.5 ulp from -87 on, and a normal number or 0 that is off by less than 1e-38 below: for the weights of a softmax, whose
-/// sum is 1 or more. Scores that a mask hides lie far below, and processors take two hundred times as long for a power of
-/// two that takes a number below the normal ones, even to 0.
+/// e^x to 1.5 ulp from -87 on, and a normal number or 0 that is off by less than 1e-38 below: for sums of exponentials of numbers
+/// that may be above 0 as well ([`exp_shifted`] is for others). Scores that a mask hides lie far below, and processors take two
+/// hundred times as long for a power of two that takes a number below the normal ones, even to 0.
 #[inline(always)]
 pub fn exp_normal<S: Simd>(s: S, x: S::F32) -> S::F32 {
     /// e^-87 is the last one of whole numbers that is normal.
