@@ -320,7 +320,7 @@ fn sums_are_exact_at_the_limits() {
         };
         let number = |p: usize| {
             let column = p % k;
-            if !(p / k).is_multiple_of(3) || column % 2 == 0 {
+            if !(p / k).is_multiple_of(3) || column.is_multiple_of(2) {
                 return near(p);
             }
             let bounds = bounds[column / 4].to_le_bytes();
