@@ -213,12 +213,32 @@ impl Simd for Avx2 {
         }
     }
     #[inline(always)]
-    fn mul_add_bytes(self, sums: __m256i, a: __m256i, b: __m256i) -> __m256i {
+    fn dot2(self, sums: __m256i, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { _mm256_add_epi32(sums, _mm256_madd_epi16(a, b)) }
+    }
+    #[inline(always)]
+    fn add_neighbours(self, a: __m256i, b: __m256i) -> __m256i {
         // SAFETY: the token exists only inside `run`, so the machine has the features.
         unsafe {
-            // The upper halves of `a` are 0.
-            _mm256_add_epi32(sums, _mm256_madd_epi16(a, b))
+            // The halves of vectors are added apart, so that those of `a` and `b` take turns.
+            _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_hadd_epi32(a, b))
         }
+    }
+    #[inline(always)]
+    fn splat_i64(self, x: i64) -> __m256i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { _mm256_set1_epi64x(x) }
+    }
+    #[inline(always)]
+    unsafe fn widen_bytes_ptr(self, p: *const i8) -> __m256i {
+        // SAFETY: the caller's promise, and the token's.
+        unsafe { _mm256_cvtepi8_epi16(_mm_loadu_si128(p.cast())) }
+    }
+    #[inline(always)]
+    fn mul_add_bytes(self, sums: __m256i, a: __m256i, b: __m256i) -> __m256i {
+        // The upper halves of `a` are 0.
+        self.dot2(sums, a, b)
     }
     #[inline(always)]
     fn split_bytes(self, bytes: __m256i, from: u8, most: __m256i, bounds: __m256i) -> [__m256i; 3] {

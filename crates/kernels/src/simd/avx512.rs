@@ -238,15 +238,42 @@ impl<const VNNI: bool> Simd for Avx512<VNNI> {
         }
     }
     #[inline(always)]
+    fn dot2(self, sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { _mm512_add_epi32(sums, _mm512_madd_epi16(a, b)) }
+    }
+    #[inline(always)]
+    fn add_neighbours(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe {
+            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            let odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+            _mm512_add_epi32(
+                _mm512_permutex2var_epi32(a, even, b),
+                _mm512_permutex2var_epi32(a, odd, b),
+            )
+        }
+    }
+    #[inline(always)]
+    fn splat_i64(self, x: i64) -> __m512i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { _mm512_set1_epi64(x) }
+    }
+    #[inline(always)]
+    unsafe fn widen_bytes_ptr(self, p: *const i8) -> __m512i {
+        // SAFETY: the caller's promise, and the token's.
+        unsafe { _mm512_cvtepi8_epi16(_mm256_loadu_si256(p.cast())) }
+    }
+    #[inline(always)]
     fn mul_add_bytes(self, sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
         // SAFETY: the token exists only inside `run`, so the machine has the features, and with VNNI inside `run_vnni`.
         unsafe {
             if VNNI {
                 return _mm512_dpbusd_epi32(sums, a, b);
             }
-            // The upper halves of `a` are 0.
-            _mm512_add_epi32(sums, _mm512_madd_epi16(a, b))
         }
+        // The upper halves of `a` are 0.
+        self.dot2(sums, a, b)
     }
     #[inline(always)]
     fn split_bytes(self, bytes: __m512i, from: u8, most: __m512i, bounds: __m512i) -> [__m512i; 3] {

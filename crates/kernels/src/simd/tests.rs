@@ -257,6 +257,51 @@ fn products_of_two_bytes_are_exact() {
     }
 }
 
+/// Sums of products of quads, the first `2 * LANES` bytes by `quad` and the next as many, two numbers at a time.
+struct PairProducts<'a> {
+    bytes: &'a [i8; 64],
+    quad: [i16; 4],
+    sums: &'a mut [i32; 16],
+}
+
+impl SimdOp for PairProducts<'_> {
+    type Output = usize;
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) -> usize {
+        let quad = self.quad.iter().rev().fold(0, |all, &x| all << 16 | i64::from(x as u16));
+        let (quad, start) = (s.splat_i64(quad), s.splat_i32(-3));
+        // SAFETY: no vector has more than 16 lanes, and 64 bytes are two such vectors of numbers of 16 bits.
+        unsafe {
+            let first = s.dot2(start, quad, s.widen_bytes_ptr(self.bytes.as_ptr()));
+            let next = s.widen_bytes_ptr(self.bytes.as_ptr().add(2 * S::LANES));
+            s.store_i32_ptr(
+                self.sums.as_mut_ptr(),
+                s.add_neighbours(first, s.dot2(start, quad, next)),
+            );
+        }
+        S::LANES
+    }
+}
+
+#[test]
+fn products_of_pairs_are_exact() {
+    let kinds: [[i8; 5]; 3] = [[-128; 5], [127, -128, -1, 0, 1], [-128, 127, 127, 126, -127]];
+    for isa in Isa::available() {
+        for quad in [[255; 4], [-255, 255, 0, 1], [255, -255, 254, -1], [0, 1, 2, 3]] {
+            for kind in kinds {
+                let bytes: [i8; 64] = core::array::from_fn(|i| kind[i % 5]);
+                let mut sums = [0; 16];
+                let lanes = dispatch(isa, PairProducts { bytes: &bytes, quad, sums: &mut sums });
+                for (i, (sum, bytes)) in sums.iter().zip(bytes.chunks(4)).enumerate().take(lanes) {
+                    let products =
+                        bytes.iter().zip(quad).map(|(&b, q)| i32::from(b) * i32::from(q));
+                    assert_eq!(*sum, products.sum::<i32>() - 6, "{isa:?} {quad:?} {kind:?}, {i}");
+                }
+            }
+        }
+    }
+}
+
 struct SignedBytes<'a>(&'a [i8; 256], &'a mut [i32; 256]);
 
 impl SimdOp for SignedBytes<'_> {

@@ -200,6 +200,59 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn dot4_low(self, sums: Self::I32, a: Self::I32, b: Self::I32) -> Self::I32 {
         self.dot4(sums, a, b)
     }
+    /// `sums` and, in each lane, the two products of the signed numbers of 16 bits of `a` and of `b`; wrapping.
+    #[inline(always)]
+    fn dot2(self, sums: Self::I32, a: Self::I32, b: Self::I32) -> Self::I32 {
+        let (mut a_lanes, mut b_lanes) = ([0i32; 16], [0i32; 16]);
+        // SAFETY: no vector has more than 16 lanes.
+        unsafe {
+            self.store_i32_ptr(a_lanes.as_mut_ptr(), a);
+            self.store_i32_ptr(b_lanes.as_mut_ptr(), b);
+            for (a, b) in a_lanes.iter_mut().zip(b_lanes) {
+                let low = i32::from(*a as i16) * i32::from(b as i16);
+                *a = low.wrapping_add((*a >> 16) * (b >> 16));
+            }
+            self.add_i32(sums, self.load_i32_ptr(a_lanes.as_ptr()))
+        }
+    }
+    /// The sums of lanes 0 and 1 of `a`, of 2 and 3 and so on, and behind them those of `b`; wrapping.
+    #[inline(always)]
+    fn add_neighbours(self, a: Self::I32, b: Self::I32) -> Self::I32 {
+        let mut lanes = [0i32; 32];
+        // SAFETY: no vector has more than 16 lanes.
+        unsafe {
+            self.store_i32_ptr(lanes.as_mut_ptr(), a);
+            self.store_i32_ptr(lanes.as_mut_ptr().add(Self::LANES), b);
+            for i in 0..Self::LANES {
+                lanes[i] = lanes[2 * i].wrapping_add(lanes[2 * i + 1]);
+            }
+            self.load_i32_ptr(lanes.as_ptr())
+        }
+    }
+    /// `x` in each two lanes, its lower half in the first.
+    #[inline(always)]
+    fn splat_i64(self, x: i64) -> Self::I32 {
+        let mut lanes = [x as i32; 16];
+        lanes.iter_mut().skip(1).step_by(2).for_each(|lane| *lane = (x >> 32) as i32);
+        // SAFETY: no vector has more than 16 lanes.
+        unsafe { self.load_i32_ptr(lanes.as_ptr()) }
+    }
+    /// Reads signed bytes as numbers of 16 bits, two to a lane.
+    ///
+    /// # Safety
+    /// `p` must be readable for `2 * LANES` bytes.
+    #[inline(always)]
+    unsafe fn widen_bytes_ptr(self, p: *const i8) -> Self::I32 {
+        let mut lanes = [0i32; 16];
+        // SAFETY: no vector has more than 16 lanes; the caller promises as many readable bytes.
+        unsafe {
+            for (i, lane) in lanes.iter_mut().enumerate().take(Self::LANES) {
+                let [low, high] = [*p.add(2 * i), *p.add(2 * i + 1)].map(i32::from);
+                *lane = (low & 0xffff) | high << 16;
+            }
+            self.load_i32_ptr(lanes.as_ptr())
+        }
+    }
     /// `sums + a * b` of lanes `a` that are unsigned bytes and lanes `b` that are signed ones.
     #[inline(always)]
     fn mul_add_bytes(self, sums: Self::I32, a: Self::I32, b: Self::I32) -> Self::I32 {

@@ -4,8 +4,8 @@ use super::driver::BLOCK_A;
 use super::finish::Finish;
 use super::pack::{COLS, sliver_width};
 use super::rests::Rests;
-use super::split::{Part, Parts};
-use super::tile::{MAX_ROWS, Operands, exact_rows, rows, tile};
+use super::split::Parts;
+use super::tile::{MAX_ROWS, Operands, PAIRS_QUAD, by, rows, tile};
 use crate::gemm::shape::Panels;
 use crate::simd::{Simd, SimdOp};
 use core::mem::MaybeUninit;
@@ -90,22 +90,20 @@ impl Block {
                 b_stride: width,
                 sums,
                 sums_stride: COLS,
+                adds: false,
                 later,
                 step,
             };
-            if !const { S::DOT4_LOW } {
-                sliver_of::<S, false>(s, rows, width, operands);
+            let Some(parts) = &self.parts else {
+                sliver_of::<S, { by::QUADS }>(s, rows, width, operands);
                 s.call(finish);
                 return;
-            }
-            let part = match &self.parts {
-                Some(parts) => parts.part(panel, row),
-                None => Part { rows: None, rests: None },
             };
-            let (a, a_stride) = part.rows.unwrap_or((operands.a, operands.a_stride));
+            let part = parts.part(panel, row);
+            let (a, a_stride) = part.rows;
             let operands = Operands { a, a_stride, ..operands };
-            if let (Some([add, subtract]), Some(parts)) = (part.rests, &self.parts) {
-                sliver_of::<S, true>(s, rows, width, operands);
+            if let Some([add, subtract]) = part.rests {
+                sliver_of::<S, { by::LOW }>(s, rows, width, operands);
                 if add.len > 0 {
                     s.call(Rests::<true> { list: add, b, width, sums });
                 }
@@ -114,18 +112,7 @@ impl Block {
                 }
                 finish.a_zero = parts.zero;
             } else {
-                // Tiles of fewer rows.
-                let pieces = Panels::new(rows, const { exact_rows::<S>() });
-                for piece in 0..pieces.count {
-                    let first = pieces.start(piece);
-                    let operands = Operands {
-                        a: a.add(first * a_stride),
-                        sums: sums.add(first * COLS),
-                        step: if piece == 0 { step } else { 0 },
-                        ..operands
-                    };
-                    sliver_of::<S, false>(s, pieces.rows(piece), width, operands);
-                }
+                sliver_by_pairs(s, rows, width, operands);
             }
             s.call(finish);
         }
@@ -141,7 +128,7 @@ struct Sums(MaybeUninit<[i32; MAX_ROWS * COLS]>);
 /// # Safety
 /// The operands must have these rows and columns; `rows` must be no more than a tile has.
 #[inline(always)]
-unsafe fn sliver_of<S: Simd, const LOW: bool>(s: S, rows: usize, width: usize, operands: Operands) {
+unsafe fn sliver_of<S: Simd, const BY: u8>(s: S, rows: usize, width: usize, operands: Operands) {
     // SAFETY: the caller's promise.
     unsafe {
         let mut at = 0;
@@ -153,11 +140,47 @@ unsafe fn sliver_of<S: Simd, const LOW: bool>(s: S, rows: usize, width: usize, o
                 ..operands
             };
             if width - at >= 2 * S::LANES {
-                tile::<S, 2, LOW>(s, rows, operands);
+                tile::<S, 2, BY>(s, rows, operands);
                 at += 2 * S::LANES;
             } else {
-                tile::<S, 1, LOW>(s, rows, operands);
+                tile::<S, 1, BY>(s, rows, operands);
                 at += S::LANES;
+            }
+        }
+    }
+}
+
+/// Quads whose part of a sliver stays in the first-level cache, 16 KB, beside that of the rows of a tile: by pairs a tile reads
+/// half of a line, and the next one the rest.
+const QUADS_TOGETHER: usize = 128;
+
+/// As [`sliver_of`], by pairs.
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+unsafe fn sliver_by_pairs<S: Simd>(s: S, rows: usize, width: usize, operands: Operands) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut first = 0;
+        loop {
+            for at in (0..width).step_by(S::LANES) {
+                let operands = Operands {
+                    quads: (operands.quads - first).min(QUADS_TOGETHER),
+                    a: operands.a.add(first * PAIRS_QUAD),
+                    b: operands.b.add(first * operands.b_stride + at),
+                    sums: operands.sums.add(at),
+                    adds: first > 0,
+                    later: operands.later.wrapping_add(first * operands.step),
+                    step: if at == 0 { operands.step } else { 0 },
+                    ..operands
+                };
+                tile::<S, 2, { by::PAIRS }>(s, rows, operands);
+            }
+            first += QUADS_TOGETHER;
+            // Sums of nothing are written too.
+            if first >= operands.quads {
+                break;
             }
         }
     }

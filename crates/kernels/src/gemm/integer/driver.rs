@@ -165,8 +165,7 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
         let last = (first + plan.together).min(panels);
         let by = (isa, dot4);
         // SAFETY: A has `m` rows of `k` numbers, as was checked, and there is a sum for each.
-        let parts =
-            unsafe { plan.split(by, par, &a, limits, in_place, (first, last), sums, scratch) };
+        let parts = unsafe { plan.split(by, par, &a, limits, (first, last), sums, scratch) };
         sweep(by, par, Block { panels: (m, first, last), parts: Some(parts), ..job });
     }
 }

@@ -159,82 +159,109 @@ pub struct Finish {
     pub raw: Raw,
 }
 
+/// What sums become: what is asked once for a tile, not for each of its vectors.
+mod to {
+    pub const SUMS: u8 = 0;
+    pub const FLOATS: u8 = 1;
+    pub const BYTES: u8 = 2;
+}
+
 impl SimdOp for Finish {
     type Output = ();
 
     #[inline(always)]
     fn eval<S: Simd>(self, s: S) {
+        let raw = &self.raw;
+        let is_plain = self.a_zero.only().is_some() && self.row_sums.is_null() && !raw.by_row;
+        match (raw.bytes.is_null(), raw.floats.is_null(), is_plain) {
+            (false, _, true) => self.all::<S, { to::BYTES }, true>(s),
+            (false, _, false) => self.all::<S, { to::BYTES }, false>(s),
+            (true, false, true) => self.all::<S, { to::FLOATS }, true>(s),
+            (true, false, false) => self.all::<S, { to::FLOATS }, false>(s),
+            (true, true, _) => self.all::<S, { to::SUMS }, false>(s),
+        }
+    }
+}
+
+impl Finish {
+    /// All columns; `PLAIN` if `A` has one zero point, those of `B` are 0, and scales and biases belong to columns.
+    #[inline(always)]
+    fn all<S: Simd, const TO: u8, const PLAIN: bool>(&self, s: S) {
         let mut at = 0;
         // SAFETY: columns below `cols`, as whoever builds the struct promises.
         unsafe {
             while at + S::LANES <= self.cols {
-                self.columns::<S, true>(s, at, S::LANES);
+                self.columns::<S, TO, PLAIN, true>(s, at, S::LANES);
                 at += S::LANES;
             }
             if at < self.cols {
-                self.columns::<S, false>(s, at, self.cols - at);
+                self.columns::<S, TO, PLAIN, false>(s, at, self.cols - at);
             }
             let Raw { floats, stride, activation, .. } = self.raw;
-            if !floats.is_null() && activation.bounds().is_none() {
+            if TO == to::FLOATS && activation.bounds().is_none() {
                 let data = floats.add(self.row * stride + self.col);
                 let (rows, cols) = (self.rows, self.cols);
                 s.call(ActivateRows { act: activation, data, rows, cols, stride });
             }
         }
     }
-}
 
-impl Finish {
     /// One vector of columns, `n` of which exist: all of them when it is `FULL`.
     ///
     /// # Safety
     /// The columns must exist in all operands.
     #[inline(always)]
-    unsafe fn columns<S: Simd, const FULL: bool>(&self, s: S, at: usize, n: usize) {
+    unsafe fn columns<S: Simd, const TO: u8, const PLAIN: bool, const FULL: bool>(
+        &self,
+        s: S,
+        at: usize,
+        n: usize,
+    ) {
         let raw = &self.raw;
         let col = self.col + at;
         // SAFETY: the caller's promise; sums of columns and of tiles are padded to whole vectors.
         unsafe {
             let col_sums = s.load_i32_ptr(self.col_sums.add(col));
-            let common = match self.a_zero.only() {
+            let mut common = match self.a_zero.only() {
                 Some(zero) => s.mul_i32(col_sums, s.splat_i32(zero)),
                 None => s.splat_i32(0),
             };
             let mut b_zeros = s.splat_i32(0);
-            if !self.row_sums.is_null() {
+            if !PLAIN && !self.row_sums.is_null() {
                 let mut list = [0i32; 16];
                 for (j, zero) in list.iter_mut().enumerate().take(n) {
                     *zero = self.b_zero.get(col + j);
                 }
                 b_zeros = s.load_i32_ptr(list.as_ptr());
             }
-            let of_columns = raw.sums.is_null() && !raw.by_row;
-            let mut factors =
-                Factors { scale: s.zero(), bias: s.zero(), whole_bias: s.splat_i32(0) };
-            if of_columns {
+            let mut factors = Factors::none(s);
+            if TO != to::SUMS && !raw.by_row {
                 factors = Factors::of_columns::<FULL>(s, raw, col, n);
             }
-            let bounds = raw.activation.bounds();
-            let (low, high) = bounds.unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
+            if PLAIN && TO == to::BYTES {
+                common = s.sub_i32(common, factors.whole_bias);
+            }
+            let (low, high) = raw.activation.bounds().unwrap_or(UNBOUNDED);
             let (low, high) = (s.splat(low), s.splat(high));
             // Limits before the zero point is added, so that nothing overflows.
             let least = s.splat((raw.limits.0 - raw.zero) as f32);
             let most = s.splat((raw.limits.1 - raw.zero) as f32);
+            let zero = s.splat_i32(raw.zero);
             for i in 0..self.rows {
                 let row = self.row + i;
                 let mut x = s.load_i32_ptr(self.sums.add(i * self.sums_stride + at));
                 x = s.sub_i32(x, common);
-                if self.a_zero.only().is_none() {
+                if !PLAIN && self.a_zero.only().is_none() {
                     let zero = s.splat_i32(self.a_zero.get(row));
                     x = s.sub_i32(x, s.mul_i32(col_sums, zero));
                 }
-                if !self.row_sums.is_null() {
+                if !PLAIN && !self.row_sums.is_null() {
                     let moved = (self.k as i32).wrapping_mul(self.a_zero.get(row));
                     let rest = s.splat_i32((*self.row_sums.add(row)).wrapping_sub(moved));
                     x = s.sub_i32(x, s.mul_i32(b_zeros, rest));
                 }
                 let to = row * raw.stride + col;
-                if !raw.sums.is_null() {
+                if TO == to::SUMS {
                     // Bits are only moved: the mask of a last part is there for f32.
                     let to = raw.sums.add(to);
                     if FULL {
@@ -244,13 +271,15 @@ impl Finish {
                     }
                     continue;
                 }
-                if raw.by_row {
+                if !PLAIN && raw.by_row {
                     factors = Factors::of_row(s, raw, row);
                 }
-                if !raw.bytes.is_null() {
-                    let y = s.mul(s.to_f32(s.add_i32(x, factors.whole_bias)), factors.scale);
-                    let y = s.to_i32(s.min(most, s.max(y, least)));
-                    let y = s.add_i32(y, s.splat_i32(raw.zero));
+                if TO == to::BYTES {
+                    if !PLAIN {
+                        x = s.add_i32(x, factors.whole_bias);
+                    }
+                    let y = s.mul(s.to_f32(x), factors.scale);
+                    let y = s.add_i32(s.to_i32(s.min(most, s.max(y, least))), zero);
                     if FULL {
                         s.store_low_bytes(raw.bytes.add(to), y);
                     } else {
@@ -260,18 +289,13 @@ impl Finish {
                     }
                     continue;
                 }
-                let mut y = s.mul(s.to_f32(x), factors.scale);
-                if !raw.bias.is_null() {
-                    y = s.add(y, factors.bias);
-                }
+                let mut y = s.add(s.mul(s.to_f32(x), factors.scale), factors.bias);
                 if !raw.residual.is_null() {
                     let from = raw.residual.add(row * raw.residual_stride + col);
                     let r = if FULL { s.load_ptr(from) } else { s.load_part_ptr(from, n) };
                     y = s.add(y, r);
                 }
-                if bounds.is_some() {
-                    y = s.min(high, s.max(low, y));
-                }
+                y = s.min(high, s.max(low, y));
                 if FULL {
                     s.store_ptr(raw.floats.add(to), y);
                 } else {
@@ -282,6 +306,12 @@ impl Finish {
     }
 }
 
+/// Limits of an activation that has none: numbers between them are left as they are, and NaN too.
+const UNBOUNDED: (f32, f32) = (f32::NEG_INFINITY, f32::INFINITY);
+
+/// A bias that leaves every number as it is, -0 too.
+const NO_BIAS: f32 = -0.0;
+
 /// Scale and bias of one vector of sums.
 struct Factors<S: Simd> {
     scale: S::F32,
@@ -290,6 +320,12 @@ struct Factors<S: Simd> {
 }
 
 impl<S: Simd> Factors<S> {
+    /// Those of sums that stay as they are.
+    #[inline(always)]
+    fn none(s: S) -> Factors<S> {
+        Factors { scale: s.zero(), bias: s.zero(), whole_bias: s.splat_i32(0) }
+    }
+
     /// Those of `n` columns from `col` on.
     ///
     /// # Safety
@@ -302,7 +338,7 @@ impl<S: Simd> Factors<S> {
                 if FULL { s.load_ptr(p.add(col)) } else { s.load_part_ptr(p.add(col), n) }
             };
             let scale = if raw.scale_step == 0 { s.splat(*raw.b_scale) } else { load(raw.b_scale) };
-            let bias = if raw.bias.is_null() { s.zero() } else { load(raw.bias) };
+            let bias = if raw.bias.is_null() { s.splat(NO_BIAS) } else { load(raw.bias) };
             let whole =
                 if raw.whole_bias.is_null() { s.zero() } else { load(raw.whole_bias.cast()) };
             let scale = s.mul(s.splat(raw.a_scale), scale);
@@ -319,7 +355,7 @@ impl<S: Simd> Factors<S> {
         // SAFETY: the caller's promise.
         unsafe {
             let scale = raw.a_scale * *raw.b_scale.add(row * raw.scale_step);
-            let bias = if raw.bias.is_null() { 0.0 } else { *raw.bias.add(row) };
+            let bias = if raw.bias.is_null() { NO_BIAS } else { *raw.bias.add(row) };
             let whole = if raw.whole_bias.is_null() { 0 } else { *raw.whole_bias.add(row) };
             Factors { scale: s.splat(scale), bias: s.splat(bias), whole_bias: s.splat_i32(whole) }
         }

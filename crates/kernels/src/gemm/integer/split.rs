@@ -1,19 +1,20 @@
-//! The left operand as bytes that [`Simd::dot4_low`] can multiply, and the few rests of those that reach beyond.
+//! The left operand where a product of bytes takes several instructions: as bytes that [`Simd::dot4_low`] can multiply, and
+//! the few rests of those that reach beyond, or widened for [`Simd::dot2`].
 //!
 //! An unsigned byte is `from + low + above - below` ([`Simd::split_bytes`]), where `low` is no more than the packed right
 //! operand allows in its quad: 128 at least, and about 200 for weights with a scale for each column. More is allowed where the
 //! number beside it in its pair is small: together both may be 255 by any weights. `from` is chosen so that the middle of `low`
 //! is near the zero point, where most activations are: behind Relu few are near the end of their range, and of those about a
 //! zero point in the middle few are near either end. The dense product is that of `low`, with the zero point moved by `from`;
-//! quads that have a rest are listed by panel, and added to its sums one by one. A panel where too many have one is left as it
-//! is, for [`Simd::dot4`].
+//! quads that have a rest are listed by panel, and added to its sums one by one. Where too many have one, and where the
+//! product is too small for any of this, the rows of a panel become numbers of 16 bits: four instructions for what are three
+//! of the other kind.
 
 use super::driver::{BLOCK_A, LINE};
 use super::finish::Zeros;
 use super::pack::{copied_stride, copy_row, limits_len};
 use super::rests::{LANES, List, ROW_BITS};
-use super::sum::RowSum;
-use super::tile::rows;
+use super::tile::{PAIRS_QUAD, rows};
 use super::{Byte, Left, ZeroPoint};
 use crate::gemm::driver::Shared;
 use crate::gemm::shape::Panels;
@@ -21,15 +22,17 @@ use crate::par::for_ranges;
 use crate::simd::{Simd, SimdOp, dispatch_bytes};
 use crate::{Isa, Parallel};
 
-/// Of how many quads of a panel one may have a rest: more take longer than what is won.
-const SHARE: usize = 3;
+/// Of how many quads of a panel one may have a rest: a quad of a row takes a fourth or a third more time by numbers of 16 bits,
+/// and a rest twice as much as a quad without one.
+const SHARE: usize = 8;
 
 /// How far the zero point is above `from` at least: of weights about it with a standard deviation of 32, as few quads as can be
 /// have a number that is further below it, or a pair that is more than 255 together.
 const BELOW: i32 = 77;
 
-/// Columns below which a product takes less time than its left operand does to be split.
+/// Columns and numbers below which a product takes less time than its left operand does to be split.
 const FEW_COLS: usize = 32;
+const FEW_NUMBERS: usize = 16;
 
 /// Panels with too many rests after which only each [`AGAIN`] one is tried: those of one operand are much alike.
 const REFUSED: usize = 2;
@@ -38,7 +41,7 @@ const AGAIN: usize = 8;
 /// Numbers before the lists of a panel, which begin with how many are in each of the two.
 const HEAD: usize = 16;
 
-/// In the place of how many rests there are above: the panel is not split.
+/// In the place of how many rests there are above: the panel is not split but widened.
 const WHOLE: i32 = -1;
 
 /// How a left operand is split.
@@ -48,7 +51,9 @@ pub struct Plan {
     /// Most rows of a panel.
     most: usize,
     k: usize,
-    /// Bytes from one row to the next.
+    /// Whether panels are split at all.
+    may_split: bool,
+    /// Bytes from one row to the next: room for numbers of 16 bits.
     stride: usize,
     /// Most rests of a panel.
     limit: usize,
@@ -57,7 +62,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// `None` where nothing is won: the machine multiplies bytes in one instruction, or the product is small.
+    /// `None` where the machine multiplies bytes in one instruction, or has no better way than [`Simd::dot4`].
     pub fn new(isa: Isa, dot4: bool, m: usize, n: usize, k: usize) -> Option<Plan> {
         struct Most;
         impl SimdOp for Most {
@@ -69,13 +74,12 @@ impl Plan {
         }
         let most = dispatch_bytes(isa, dot4, Most)?;
         let quads = k.div_ceil(4);
-        if m == 0 || n < FEW_COLS || k < 16 || quads >= 1 << (31 - ROW_BITS) {
-            return None;
-        }
+        let may_split = n >= FEW_COLS && k >= FEW_NUMBERS && quads < 1 << (31 - ROW_BITS);
         let panels = Panels::new(m, most);
-        let together = (2 * BLOCK_A / (k * most)).clamp(1, panels.count);
-        let limit = most * quads / SHARE;
-        Some(Plan { panels, most, k, stride: copied_stride(k, 4), limit, together })
+        let stride = copied_stride(2 * k, PAIRS_QUAD);
+        let together = (BLOCK_A / (stride * most).max(1)).clamp(1, panels.count.max(1));
+        let limit = if may_split { most * quads / SHARE } else { 0 };
+        Some(Plan { panels, most, k, may_split, stride, limit, together })
     }
 
     /// Numbers written down of a panel.
@@ -89,9 +93,8 @@ impl Plan {
         copies + self.together * self.record()
     }
 
-    /// Splits the panels from `first` to `last`, no more than are split together. Those that are not to be split are copied,
-    /// unless the product reads the operand `in_place`. Sums of rows, moved as their zero points are, are written to `sums`
-    /// unless it is null.
+    /// Splits or widens the panels from `first` to `last`, no more than are split together. Sums of rows, moved as their zero
+    /// points are, are written to `sums` unless it is null.
     ///
     /// # Safety
     /// `A` must have the rows and numbers that the plan is for, and `sums` must be null or have as many numbers as rows.
@@ -105,7 +108,6 @@ impl Plan {
         par: &dyn Parallel,
         a: &Left<'_, A>,
         limits: &[i32],
-        in_place: bool,
         (first, last): (usize, usize),
         sums: *mut i32,
         scratch: &mut [i32],
@@ -128,7 +130,6 @@ impl Plan {
             first,
             row: self.panels.start(first),
             copies: copies.cast(),
-            in_place,
             stride: self.stride,
             records: records.as_mut_ptr(),
             record: self.record(),
@@ -140,7 +141,8 @@ impl Plan {
             for panel in first + i..first + end {
                 let (parts, sums) = shared.get();
                 let limits = limits.as_ptr();
-                let try_it = refused < REFUSED || (panel - first - i).is_multiple_of(AGAIN);
+                let again = refused < REFUSED || (panel - first - i).is_multiple_of(AGAIN);
+                let try_it = self.may_split && again;
                 let job = Panel { plan: self, a, limits, from, panel, try_it, parts, sums };
                 refused = if dispatch_bytes(isa, dot4, job) { 0 } else { refused + 1 };
             }
@@ -156,7 +158,6 @@ pub struct Parts {
     first: usize,
     row: usize,
     copies: *mut u8,
-    in_place: bool,
     stride: usize,
     records: *mut i32,
     record: usize,
@@ -166,9 +167,9 @@ pub struct Parts {
 
 /// What a tile reads of a panel.
 pub struct Part {
-    /// The rows, unless they are read where they lie.
-    pub rows: Option<(*const u8, usize)>,
-    /// If it is split: the rests that are added, and those that are subtracted.
+    /// The rows, and the bytes from one to the next.
+    pub rows: (*const u8, usize),
+    /// If it is split: the rests that are added, and those that are subtracted. Else rows are numbers of 16 bits.
     pub rests: Option<[List; 2]>,
 }
 
@@ -183,13 +184,13 @@ impl Parts {
             let record = self.records.add((panel - self.first) * self.record);
             let len = [*record, *record.add(1)];
             if len[0] == WHOLE {
-                return Part { rows: (!self.in_place).then_some(rows), rests: None };
+                return Part { rows, rests: None };
             }
             let list = |i: usize| {
                 let [at, bytes] = self.list(record, i);
                 List { at, bytes, len: len[i] as usize }
             };
-            Part { rows: Some(rows), rests: Some([list(0), list(1)]) }
+            Part { rows, rests: Some([list(0), list(1)]) }
         }
     }
 
@@ -237,16 +238,7 @@ impl<A: Byte> SimdOp for Panel<'_, A> {
             }
             *record = WHOLE;
             for i in row..row + rows {
-                let copy = core::slice::from_raw_parts_mut(self.copy(i), plan.stride);
-                if !parts.in_place {
-                    copy_row(&self.a.matrix, i, plan.k, copy);
-                }
-                if !self.sums.is_null() {
-                    let row: *const u8 =
-                        if parts.in_place { self.source(i) } else { copy.as_ptr() };
-                    let row = core::slice::from_raw_parts(row, plan.k);
-                    *self.sums.add(i) = s.call(RowSum(row));
-                }
+                self.widen(i);
             }
         }
         false
@@ -265,6 +257,37 @@ impl<A: Byte> Panel<'_, A> {
     fn source(&self, row: usize) -> *const u8 {
         let matrix = &self.a.matrix;
         matrix.data.as_ptr().wrapping_add(row * matrix.row_stride).cast()
+    }
+
+    /// Widens a row to unsigned numbers of 16 bits, with zeros behind it.
+    ///
+    /// # Safety
+    /// The row must exist.
+    #[inline(always)]
+    unsafe fn widen(&self, row: usize) {
+        let flip = if A::SIGNED { 0x80u8 } else { 0 };
+        let (k, step) = (self.plan.k, self.a.matrix.col_stride);
+        // SAFETY: the caller's promise; rows of copies have room for as many numbers, and for whole quads of them.
+        unsafe {
+            let (source, to) = (self.source(row), self.copy(row).cast::<u16>());
+            if step == 1 {
+                for i in 0..k {
+                    *to.add(i) = u16::from(*source.add(i) ^ flip);
+                }
+            } else {
+                for i in 0..k {
+                    *to.add(i) = u16::from(*source.add(i * step) ^ flip);
+                }
+            }
+            for i in k..k.next_multiple_of(4) {
+                *to.add(i) = 0;
+            }
+            if !self.sums.is_null() {
+                let numbers = core::slice::from_raw_parts(to, k);
+                *self.sums.add(row) =
+                    numbers.iter().fold(0i32, |sum, &x| sum.wrapping_add(i32::from(x)));
+            }
+        }
     }
 
     /// Splits a row, number `i` of the panel; whether the lists had room.
@@ -295,7 +318,7 @@ impl<A: Byte> Panel<'_, A> {
         // SAFETY: the caller's promise; whole vectors are read of `k` bytes only, and written of `stride` bytes only.
         unsafe {
             if self.a.matrix.col_stride != 1 {
-                let copy = core::slice::from_raw_parts_mut(to, stride);
+                let copy = core::slice::from_raw_parts_mut(to, k.next_multiple_of(4));
                 copy_row(&self.a.matrix, row, k, copy);
                 (source, flip) = (to, 0);
             }
