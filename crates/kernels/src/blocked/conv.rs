@@ -2,7 +2,7 @@
 //! from the first to the last.
 
 use super::source::{Form, Source};
-use super::tile::{Operands, blocks_of, pixels_of, rows_of, tile};
+use super::tile::{LINE, MOST_APART, Operands, blocks_of, pixels_of, rows_of, takes_apart, tile};
 use super::weights::{packed_len, scale_weights};
 use super::{BLOCK, blocks};
 use crate::conv::ConvShape;
@@ -15,6 +15,9 @@ use crate::{Isa, Parallel};
 /// Numbers of the input that tiles of all output channels read before the next are begun: a quarter of a
 /// megabyte stays in the second-level cache beside the weights of a tile.
 const STRIP: usize = 1 << 16;
+
+/// Most tiles of a strip that ask for the weights of the next: where there are more, what the first of them waits is a small part.
+const MOST_ASKING: usize = 40;
 
 /// The operands of [`conv`].
 #[derive(Debug, Clone, Copy)]
@@ -122,6 +125,8 @@ struct Tiles {
     width: usize,
     /// Rows of a tile.
     joined: usize,
+    /// Outputs of a row of the image, whose pixels lie apart from those of the next, where tiles know no rows.
+    apart: Option<usize>,
     /// The tiles along a row.
     panels: Panels,
     /// Tiles of pixels that make a strip.
@@ -134,13 +139,24 @@ impl Tiles {
     fn new(isa: Isa, shape: &ConvShape, form: &Form) -> Tiles {
         let [_, height, width] = shape.window.output;
         let is_line = form.pitch() == width;
+        let apart = (!is_line && takes_apart(isa, width, form.run())).then_some(width);
+        let is_line = is_line || apart.is_some();
         let (rows, width) = if is_line { (1, height * width) } else { (height, width) };
         let joined = rows_of(isa, width).min(rows);
         let panels = Panels::new(width, pixels_of(isa));
         let pixels = joined * width.div_ceil(panels.count);
         let in_strip = (STRIP / (pixels * shape.in_channels).max(1)).max(1);
         let blocks = blocks(shape.out_channels);
-        Tiles { rows, width, joined, panels, in_strip, blocks, blocks_of_tile: blocks_of(isa) }
+        Tiles {
+            rows,
+            width,
+            joined,
+            apart,
+            panels,
+            in_strip,
+            blocks,
+            blocks_of_tile: blocks_of(isa),
+        }
     }
 
     fn count(&self) -> usize {
@@ -204,7 +220,14 @@ impl<const RUN: usize> SimdOp for Units<'_, RUN> {
             let weights = &weights[block * BLOCK * shape.depth()..];
             let bias = &operands.bias[block * BLOCK..][..count * BLOCK];
             let first = strip * tiles.in_strip;
-            for at in first..(first + tiles.in_strip).min(tiles.count()) {
+            let end = (first + tiles.in_strip).min(tiles.count());
+            // The weights of the next unit come from memory while the tiles of this one are computed, each of which asks for a
+            // part: the first tile of that one would wait for all of them.
+            let next = weights.as_ptr().wrapping_add(count * BLOCK * shape.depth());
+            let asks = RUN == BLOCK && column + 1 < columns && end - first <= MOST_ASKING;
+            let lines = if asks { (count * BLOCK * RUN / LINE).div_ceil(end - first) } else { 0 };
+            for at in first..end {
+                let later = next.wrapping_add((at - first) * lines * LINE * chunks);
                 let (row, panel) =
                     (at / tiles.panels.count * tiles.joined, at % tiles.panels.count);
                 let rows = tiles.joined.min(tiles.rows - row);
@@ -213,14 +236,28 @@ impl<const RUN: usize> SimdOp for Units<'_, RUN> {
                 // SAFETY: rows and columns of the tile are inside the output, whose blocks `conv` measured, and the
                 // chunks of `Form` are inside the input for every output; no two tiles have an output in common.
                 unsafe {
+                    let mut apart = [0; MOST_APART];
+                    let start = match tiles.apart {
+                        Some(across) => {
+                            for (i, at) in apart.iter_mut().enumerate().take(width) {
+                                let (row, col) = ((col + i) / across, (col + i) % across);
+                                *at = ((row * form.pitch() + col) * RUN) as u32;
+                            }
+                            0
+                        }
+                        None => row * form.pitch() + col,
+                    };
                     let t = Operands {
-                        x: x.as_ptr().add((row * form.pitch() + col) * RUN),
+                        x: x.as_ptr().add(start * RUN),
                         x_row: form.pitch() * RUN,
+                        apart,
                         offsets: offsets.as_ptr().cast(),
                         full: chunks - last,
                         last,
                         tail: rest,
                         weights: weights.as_ptr(),
+                        later,
+                        later_lines: lines,
                         y: y.start().add(place),
                         y_row: tiles.width * BLOCK,
                         y_block: plane,
@@ -228,7 +265,7 @@ impl<const RUN: usize> SimdOp for Units<'_, RUN> {
                         residual: residual.map_or(core::ptr::null(), |r| r.as_ptr().add(place)),
                         activation: &operands.activation,
                     };
-                    tile::<S, RUN>(s, rows, width, count, t);
+                    tile::<S, RUN>(s, rows, width, count, tiles.apart.is_some(), t);
                 }
             }
         }

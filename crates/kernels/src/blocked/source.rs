@@ -100,6 +100,11 @@ impl Form {
         self.width.len
     }
 
+    /// Numbers of a pixel of one block or plane.
+    pub(super) fn run(&self) -> usize {
+        self.source.run()
+    }
+
     /// Numbers of one block or plane.
     fn part_len(&self) -> usize {
         let pixels = self.height.phases * self.width.phases * self.height.len * self.width.len;

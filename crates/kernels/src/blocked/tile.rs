@@ -33,6 +33,21 @@ pub(super) const fn rows_of(isa: Isa, width: usize) -> usize {
     if width > 1 && 2 * width <= pixels_of(isa) && has_room { 2 } else { 1 }
 }
 
+/// Numbers in a line of the cache.
+pub(super) const LINE: usize = 16;
+
+/// The most pixels of a tile that may lie anywhere: each has a register for where it is.
+pub(super) const MOST_APART: usize = 6;
+
+/// The widest rows of outputs that are not cut for themselves: tiles then hold pixels of two rows and are as large as they can
+/// be, or nearly. In wider rows less is lost than it takes to find each pixel.
+const WIDEST_APART: usize = 28;
+
+/// Whether tiles take the outputs of an image one after the other, in whatever rows they are.
+pub(super) fn takes_apart(isa: Isa, width: usize, run: usize) -> bool {
+    isa == Isa::Avx2 && run == BLOCK && width <= WIDEST_APART
+}
+
 /// Channels by which weights are asked for before they are needed: the first tile of a strip reads them from memory, and
 /// those of a deep layer do not stay in the first-level cache for the next.
 const AHEAD: usize = 16;
@@ -44,6 +59,8 @@ pub(super) struct Operands<'a> {
     pub x: *const f32,
     /// Numbers from one row of pixels to the next.
     pub x_row: usize,
+    /// Where the pixels of a tile lie apart, in numbers from `x`.
+    pub apart: [u32; MOST_APART],
     /// Where each chunk lies, counted from a pixel.
     pub offsets: *const u32,
     /// Chunks of a whole run of channels.
@@ -52,6 +69,9 @@ pub(super) struct Operands<'a> {
     pub last: usize,
     pub tail: usize,
     pub weights: *const f32,
+    /// What later tiles will read, asked for meanwhile: so many lines for each chunk.
+    pub later: *const f32,
+    pub later_lines: usize,
     /// The first output, in the first block.
     pub y: *mut f32,
     /// Numbers from one row of outputs to the next.
@@ -67,11 +87,47 @@ pub(super) struct Operands<'a> {
     pub activation: &'a Activation,
 }
 
-/// `R` rows of `W` pixels by `NV` vectors of channels; `RUN` numbers of the input belong to a pixel.
-struct Tile<'a, const R: usize, const W: usize, const NV: usize, const RUN: usize>(Operands<'a>);
+impl Operands<'_> {
+    /// Where a chunk of the pixels of a tile lies.
+    ///
+    /// # Safety
+    /// The operands must have the chunk, and reach as far as the tile does.
+    #[inline(always)]
+    unsafe fn pixels<const R: usize, const W: usize, const RUN: usize, const APART: bool>(
+        &self,
+        chunk: usize,
+    ) -> [[*const f32; W]; R] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let x = self.x.add(*self.offsets.add(chunk) as usize);
+            let mut pixels = [[x; W]; R];
+            for (r, row) in pixels.iter_mut().enumerate() {
+                for (i, pixel) in row.iter_mut().enumerate() {
+                    *pixel = if APART {
+                        x.add(self.apart[i] as usize)
+                    } else {
+                        x.add(r * self.x_row + i * RUN)
+                    };
+                }
+            }
+            pixels
+        }
+    }
+}
 
-impl<const R: usize, const W: usize, const NV: usize, const RUN: usize> SimdOp
-    for Tile<'_, R, W, NV, RUN>
+/// `R` rows of `W` pixels by `NV` vectors of channels; `RUN` numbers of the input belong to a pixel. If `APART`, pixels of the
+/// one row lie anywhere in the input.
+struct Tile<
+    'a,
+    const R: usize,
+    const W: usize,
+    const NV: usize,
+    const RUN: usize,
+    const APART: bool,
+>(Operands<'a>);
+
+impl<const R: usize, const W: usize, const NV: usize, const RUN: usize, const APART: bool> SimdOp
+    for Tile<'_, R, W, NV, RUN, APART>
 {
     type Output = ();
 
@@ -79,21 +135,25 @@ impl<const R: usize, const W: usize, const NV: usize, const RUN: usize> SimdOp
     fn eval<S: Simd>(self, s: S) {
         let t = self.0;
         let mut acc = [[[s.zero(); NV]; W]; R];
-        let mut w = t.weights;
+        let (mut w, mut later) = (t.weights, t.later);
         // SAFETY: each chunk lies inside the input for every pixel of the tile, and the weights have a row for
         // each of its channels.
         unsafe {
             for chunk in 0..t.full {
-                let x = t.x.add(*t.offsets.add(chunk) as usize);
+                let pixels = t.pixels::<R, W, RUN, APART>(chunk);
+                for _ in 0..t.later_lines {
+                    s.prefetch_far(later);
+                    later = later.wrapping_add(LINE);
+                }
                 for c in 0..RUN {
-                    step(s, x.add(c), t.x_row, w, &mut acc, RUN);
+                    step(s, &pixels, c, w, &mut acc);
                     w = w.add(NV * S::LANES);
                 }
             }
             for chunk in t.full..t.full + t.last {
-                let x = t.x.add(*t.offsets.add(chunk) as usize);
+                let pixels = t.pixels::<R, W, RUN, APART>(chunk);
                 for c in 0..t.tail {
-                    step(s, x.add(c), t.x_row, w, &mut acc, RUN);
+                    step(s, &pixels, c, w, &mut acc);
                     w = w.add(NV * S::LANES);
                 }
             }
@@ -157,30 +217,32 @@ unsafe fn finish<S: Simd, const R: usize, const W: usize, const NV: usize>(
     }
 }
 
-/// Adds the products of one channel.
+/// Adds the products of channel `c` of a chunk.
 ///
 /// # Safety
-/// `x` reaches `W` pixels in each of `R` rows, and `w` has `NV` vectors.
+/// Each of the pixels has the channel, and `w` has `NV` vectors.
 #[inline(always)]
 unsafe fn step<S: Simd, const R: usize, const W: usize, const NV: usize>(
     s: S,
-    x: *const f32,
-    x_row: usize,
+    pixels: &[[*const f32; W]; R],
+    c: usize,
     w: *const f32,
     acc: &mut [[[S::F32; NV]; W]; R],
-    run: usize,
 ) {
     // SAFETY: the caller's promise.
     unsafe {
         let mut weights = [s.zero(); NV];
         for (v, weight) in weights.iter_mut().enumerate() {
             *weight = s.load_ptr(w.add(v * S::LANES));
-            s.prefetch(w.wrapping_add((v + AHEAD * NV) * S::LANES));
+            // Once for each line.
+            if v * S::LANES % BLOCK == 0 {
+                s.prefetch(w.wrapping_add((v + AHEAD * NV) * S::LANES));
+            }
         }
         for (r, row) in acc.iter_mut().enumerate() {
-            for (i, pixel) in row.iter_mut().enumerate() {
-                let x = s.splat(*x.add(r * x_row + i * run));
-                for (sum, weight) in pixel.iter_mut().zip(weights) {
+            for (i, sums) in row.iter_mut().enumerate() {
+                let x = s.splat(*pixels[r][i].add(c));
+                for (sum, weight) in sums.iter_mut().zip(weights) {
                     *sum = s.fma(x, weight, *sum);
                 }
             }
@@ -188,7 +250,7 @@ unsafe fn step<S: Simd, const R: usize, const W: usize, const NV: usize>(
     }
 }
 
-/// Computes a tile of `rows` rows of `width` pixels by `blocks` blocks.
+/// Computes a tile of `rows` rows of `width` pixels by `blocks` blocks, or of one row of pixels that lie apart.
 ///
 /// # Safety
 /// The operands reach as far as the tile does.
@@ -201,12 +263,15 @@ pub(super) unsafe fn tile<S: Simd, const RUN: usize>(
     rows: usize,
     width: usize,
     blocks: usize,
+    is_apart: bool,
     t: Operands<'_>,
 ) {
+    debug_assert!(!is_apart || S::LANES == 8 && rows == 1);
     macro_rules! widths {
-        ($r:literal, $nv:literal, $($w:literal)*) => {
+        ($r:literal, $nv:literal, $($w:literal)*) => { widths!($r, $nv, false, $($w)*) };
+        ($r:literal, $nv:literal, $apart:literal, $($w:literal)*) => {
             match width {
-                $($w => s.call(Tile::<$r, $w, $nv, RUN>(t)),)*
+                $($w => s.call(Tile::<$r, $w, $nv, RUN, $apart>(t)),)*
                 _ => panic!("no tile of {width} pixels"),
             }
         };
@@ -219,6 +284,8 @@ pub(super) unsafe fn tile<S: Simd, const RUN: usize>(
             (2, 2) => widths!(2, 2, 2 3 4 5 6 7),
             _ => panic!("no tile of {rows} rows and {blocks} blocks"),
         }
+    } else if S::LANES == 8 && RUN == BLOCK && is_apart {
+        widths!(1, 2, true, 1 2 3 4 5 6)
     } else if S::LANES == 8 {
         widths!(1, 2, 1 2 3 4 5 6)
     } else if S::REGISTERS > 16 {
