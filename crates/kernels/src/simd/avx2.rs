@@ -33,6 +33,24 @@ macro_rules! pure {
 /// A window of 8 from here that starts at `8 - n` has its first `n` lanes set.
 static WINDOW: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
 
+/// For each mask the lanes that it has, one behind the other, and lane 0 behind them.
+static CHOSEN: [[u8; 8]; 256] = {
+    let mut lists = [[0; 8]; 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let (mut lane, mut n) = (0, 0);
+        while lane < 8 {
+            if mask >> lane & 1 == 1 {
+                lists[mask][n] = lane as u8;
+                n += 1;
+            }
+            lane += 1;
+        }
+        mask += 1;
+    }
+    lists
+};
+
 /// # Safety
 /// `n <= 8`, and the machine must have AVX2.
 #[inline(always)]
@@ -251,6 +269,17 @@ impl Simd for Avx2 {
             let beyond = _mm256_cmpgt_epi16(pairs, _mm256_set1_epi16(PAIR));
             let above = _mm256_and_si256(_mm256_subs_epu8(moved, most), beyond);
             [_mm256_sub_epi8(moved, above), above, _mm256_subs_epu8(from, bytes)]
+        }
+    }
+    #[inline(always)]
+    unsafe fn compress_i32_ptr(self, p: *mut i32, v: __m256i, m: __m256) -> usize {
+        // SAFETY: the caller's promise, and the token's; a mask has eight bits.
+        unsafe {
+            let mask = _mm256_movemask_ps(m) as usize & 0xff;
+            let from = _mm_loadl_epi64(CHOSEN[mask].as_ptr().cast());
+            let chosen = _mm256_permutevar8x32_epi32(v, _mm256_cvtepu8_epi32(from));
+            _mm256_storeu_si256(p.cast(), chosen);
+            mask.count_ones() as usize
         }
     }
     #[inline(always)]

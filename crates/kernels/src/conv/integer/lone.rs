@@ -6,7 +6,8 @@
 
 use crate::conv::ConvShape;
 use crate::gemm::Shared;
-use crate::gemm::integer::finish::{Finish, Raw, Zeros};
+use crate::gemm::integer::ends::{Raw, Zeros};
+use crate::gemm::integer::finish::Finish;
 use crate::gemm::integer::{Byte, COLS, Target, ZeroPoint, padded};
 use crate::par::for_ranges;
 use crate::simd::{Simd, SimdOp, dispatch_bytes};

@@ -1,7 +1,8 @@
 //! Checks and prepares the operands, and splits the work.
 
 use super::block::Block;
-use super::finish::{Finish, Raw, Zeros};
+use super::ends::{Raw, Zeros};
+use super::finish::Finish;
 use super::pack::{COLS, copied_stride, copy_row, limits_at, padded, reads_in_place};
 use super::split::Plan;
 use super::sum::RowSum;

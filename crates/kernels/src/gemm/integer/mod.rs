@@ -28,6 +28,7 @@
 mod amx;
 mod block;
 mod driver;
+pub(crate) mod ends;
 pub(crate) mod finish;
 mod pack;
 mod rests;

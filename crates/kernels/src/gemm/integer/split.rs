@@ -11,7 +11,7 @@
 //! of the other kind.
 
 use super::driver::{BLOCK_A, LINE};
-use super::finish::Zeros;
+use super::ends::Zeros;
 use super::pack::{copied_stride, copy_row, limits_len};
 use super::rests::{LANES, List, ROW_BITS};
 use super::tile::{PAIRS_QUAD, rows};
