@@ -12,7 +12,6 @@ use serde_json::Value;
 use stead_onnx::ModelBuilder;
 use stead_tensor::{DType, Tensor};
 
-use crate::server;
 use crate::server::{Server, free_port};
 
 /// Two layers with an error function between them, on whose last bits no two libraries agree.
@@ -99,7 +98,7 @@ fn comparisons_are_checked_before_anything_is_loaded() {
 #[cfg(feature = "onnxruntime")]
 mod with_library {
     use super::*;
-    use server::library::onnxruntime as library;
+    use crate::server::library::onnxruntime as library;
     use std::path::PathBuf;
 
     fn compare(library: &str, model: &Path, more: &[&str]) -> (Option<i32>, Value) {

@@ -10,7 +10,6 @@ use std::path::Path;
 use stead_onnx::{ModelBuilder, ValueType, Weights, dims_of};
 use stead_tensor::{DType, Tensor};
 
-use crate::server;
 use crate::server::{Server, package, stead};
 
 const SIZE: usize = 16;
@@ -145,7 +144,7 @@ fn without_the_library_such_packages_are_refused_by_the_name_of_the_model() {
 mod with_library {
     use super::*;
     use serde_json::{Value, json};
-    use server::library::onnxruntime;
+    use crate::server::library::onnxruntime;
 
     fn numbers(value: &Value) -> Vec<f64> {
         value.as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
