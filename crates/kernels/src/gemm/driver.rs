@@ -7,7 +7,7 @@ use super::epilogue::{Epilogue, Raw};
 use super::half;
 use super::pack::{is_dot, single_panel, slivers_len};
 use super::shape::{
-    BLOCK_B, BLOCK_ROWS, Panels, Shape, WORK_PER_TASK, part, reads_in_place, shape,
+    BLOCK_B, Panels, Shape, WORK_PER_TASK, part, reads_in_place, rows_together, shape,
 };
 #[cfg(target_arch = "x86_64")]
 use super::thirds;
@@ -79,7 +79,7 @@ fn block_rows(shape: Shape, m: usize) -> usize {
 }
 
 pub(super) fn panels_per_block(shape: Shape) -> usize {
-    (BLOCK_ROWS / shape.rows).max(1)
+    (rows_together(shape) / shape.rows).max(1)
 }
 
 /// Numbers of scratch for the block of `A` that is packed at a time.

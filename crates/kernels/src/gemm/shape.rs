@@ -17,15 +17,21 @@ pub const MAX_DOT_COLS: usize = 4;
 /// sums in `C` are written and read once more for each further block.
 pub const DEPTH: usize = 384;
 
-/// [`DEPTH`] for a tile of f32. Processors with AVX-512 have a second-level cache of 1 MiB or more: there all of a common `k` is one
-/// block, as sums that are read again cost more than operands from that cache.
+/// Depth of a block for a tile of f32. Sums that are read again cost more than operands from the second-level cache, even where a
+/// sliver is three times what the first-level one holds: all of a common `k` is one block, or two even ones.
 pub const fn depth(shape: Shape) -> usize {
-    if shape.lanes == 16 { 2 * DEPTH } else { DEPTH }
+    match shape.lanes {
+        16 => 2 * DEPTH,
+        8 => 4 * DEPTH,
+        _ => DEPTH,
+    }
 }
 
-/// Rows of `A` that are packed and worked on together, so that a block `ROWS x depth` stays in
-/// the second-level cache.
-pub const BLOCK_ROWS: usize = 224;
+/// Rows of `A` that are packed and worked on together, so that they stay in the second-level cache beside a sliver of `B`, or nearly:
+/// 1 MiB or more with AVX-512, and half of that on processors without it.
+pub const fn rows_together(shape: Shape) -> usize {
+    if shape.lanes == 8 { 120 } else { 224 }
+}
 
 /// Elements of `B` that are packed together on the fly: 2 MiB.
 pub const BLOCK_B: usize = 1 << 19;
@@ -133,7 +139,7 @@ impl RowBlocks {
         match isa.effective() {
             // Whole tiles, two and two.
             Isa::Amx => (16, 256),
-            isa => (shape(isa).rows, BLOCK_ROWS),
+            isa => (shape(isa).rows, rows_together(shape(isa))),
         }
     }
 
