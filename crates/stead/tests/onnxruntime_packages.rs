@@ -143,8 +143,8 @@ fn without_the_library_such_packages_are_refused_by_the_name_of_the_model() {
 #[cfg(feature = "onnxruntime")]
 mod with_library {
     use super::*;
-    use serde_json::{Value, json};
     use crate::server::library::onnxruntime;
+    use serde_json::{Value, json};
 
     fn numbers(value: &Value) -> Vec<f64> {
         value.as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
