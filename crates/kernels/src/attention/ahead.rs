@@ -1,9 +1,6 @@
 //! What the next head reads and writes, asked for while this one is computed.
 
-use crate::simd::Simd;
-
-/// Numbers in a line of the cache.
-const LINE: usize = 16;
+use crate::simd::{LINE, Simd};
 
 /// The most numbers of a head that are asked for, 256 KiB: those of the head before are in the second-level cache as well, of
 /// which common processors have 1 to 2 MiB.

@@ -5,6 +5,7 @@ use super::{
     Attention, Mask, Sizes, attention, attention_scratch_len, attention_to, half, is_tiled,
 };
 use crate::gemm::MatRef;
+use crate::simd::LINE;
 use crate::{Isa, Parallel};
 
 /// Where the matrix of each head lies, in elements. Columns follow each other.
@@ -131,9 +132,6 @@ impl MultiHead<'_> {
 /// should not grow with the machine.
 const MAX_TASKS: usize = 8;
 
-/// Numbers in a line of the cache, with which the scratch of each task begins.
-const LINE: usize = 16;
-
 /// Numbers of scratch that [`multi_head`] needs for this many heads. `varied` if batch entries have different numbers of keys,
 /// `halves` as in [`MultiHead::halves`].
 pub fn multi_head_scratch_len(
@@ -153,6 +151,7 @@ pub fn multi_head_scratch_len(
             attention_scratch_len(isa, sizes).max(half)
         })
         .fold(0, usize::max);
+    // The scratch of each task begins with a line of the cache.
     let room = (one + result_len(sizes, halves)).next_multiple_of(LINE);
     heads.clamp(1, MAX_TASKS) * room
 }

@@ -2,14 +2,14 @@
 //! from the first to the last.
 
 use super::source::{Form, Source};
-use super::tile::{LINE, MOST_APART, Operands, blocks_of, pixels_of, rows_of, takes_apart, tile};
+use super::tile::{MOST_APART, Operands, blocks_of, pixels_of, rows_of, takes_apart, tile};
 use super::weights::{packed_len, scale_weights};
 use super::{BLOCK, blocks};
 use crate::conv::ConvShape;
 use crate::gemm::{Activation, Panels};
 use crate::guided::Guided;
 use crate::par::Output;
-use crate::simd::{Simd, SimdOp, dispatch};
+use crate::simd::{LINE, Simd, SimdOp, dispatch};
 use crate::{Isa, Parallel};
 
 /// Numbers of the input that tiles of all output channels read before the next are begun: a quarter of a

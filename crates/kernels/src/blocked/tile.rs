@@ -3,7 +3,7 @@
 use super::BLOCK;
 use crate::Isa;
 use crate::gemm::{ActivateRows, Activation};
-use crate::simd::{Simd, SimdOp};
+use crate::simd::{LINE, Simd, SimdOp};
 
 /// Blocks of output channels in a tile.
 pub(super) const fn blocks_of(isa: Isa) -> usize {
@@ -32,9 +32,6 @@ pub(super) const fn rows_of(isa: Isa, width: usize) -> usize {
     let has_room = matches!(isa, Isa::Avx512 | Isa::Amx);
     if width > 1 && 2 * width <= pixels_of(isa) && has_room { 2 } else { 1 }
 }
-
-/// Numbers in a line of the cache.
-pub(super) const LINE: usize = 16;
 
 /// The most pixels of a tile that may lie anywhere: each has a register for where it is.
 pub(super) const MOST_APART: usize = 6;
@@ -235,7 +232,7 @@ unsafe fn step<S: Simd, const R: usize, const W: usize, const NV: usize>(
         for (v, weight) in weights.iter_mut().enumerate() {
             *weight = s.load_ptr(w.add(v * S::LANES));
             // Once for each line.
-            if v * S::LANES % BLOCK == 0 {
+            if (v * S::LANES).is_multiple_of(LINE) {
                 s.prefetch(w.wrapping_add((v + AHEAD * NV) * S::LANES));
             }
         }

@@ -3,7 +3,7 @@
 
 use crate::Isa;
 use crate::gemm::{Panels, tile_shape};
-use crate::simd::{Simd, SimdOp, dispatch};
+use crate::simd::{LINE, Simd, SimdOp, dispatch};
 use core::ops::Range;
 
 /// Columns up to which this is used: a sum for each fits into registers with room for operands.
@@ -16,9 +16,6 @@ const DEPTH: usize = 64;
 /// Depths by which weights are asked for before they are needed. They are read once and come from far; a core waits for
 /// one stream at half the speed that its memory has.
 const AHEAD: usize = 64;
-
-/// Numbers of a cache line.
-const LINE: usize = 16;
 
 /// The operands of [`few`]: `m x k` weights and `n <= MAX_FEW` columns, which are read where they lie.
 #[derive(Clone, Copy)]

@@ -4,7 +4,7 @@ use super::activation::{ActivateRows, Activation};
 use super::epilogue::Raw;
 use super::shape::{MAX_COLS, MAX_ROWS, shape};
 use crate::Isa;
-use crate::simd::{Simd, SimdOp};
+use crate::simd::{LINE, Simd, SimdOp};
 use core::mem::MaybeUninit;
 
 /// Everything a tile reads and writes. `a[p * a_stride + i * a_row]` is row `i`, `b[p * b_stride + j]`
@@ -86,9 +86,6 @@ impl Streams {
 /// Depths by which `B` is asked for before it is needed. Hardware prefetchers stop at pages, and
 /// the rows of a matrix that is read where it lies are often pages apart.
 const AHEAD: usize = 16;
-
-/// f32 in a cache line.
-const LINE: usize = 16;
 
 /// How the operands of a tile lie.
 mod lies {

@@ -124,6 +124,11 @@ impl Simd for Avx2 {
     pure! {
         splat(x: f32) -> __m256 = _mm256_set1_ps(x);
         splat_i32(x: i32) -> __m256i = _mm256_set1_epi32(x);
+        dot2(sums: __m256i, a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(sums, _mm256_madd_epi16(a, b));
+        // The halves of vectors are added apart, so that those of `a` and `b` take turns.
+        add_neighbours(a: __m256i, b: __m256i) -> __m256i =
+            _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_hadd_epi32(a, b));
+        splat_i64(x: i64) -> __m256i = _mm256_set1_epi64x(x);
         add(a: __m256, b: __m256) -> __m256 = _mm256_add_ps(a, b);
         sub(a: __m256, b: __m256) -> __m256 = _mm256_sub_ps(a, b);
         mul(a: __m256, b: __m256) -> __m256 = _mm256_mul_ps(a, b);
@@ -229,24 +234,6 @@ impl Simd for Avx2 {
             let pairs = _mm256_maddubs_epi16(a, b);
             _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
         }
-    }
-    #[inline(always)]
-    fn dot2(self, sums: __m256i, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: the token exists only inside `run`, so the machine has the features.
-        unsafe { _mm256_add_epi32(sums, _mm256_madd_epi16(a, b)) }
-    }
-    #[inline(always)]
-    fn add_neighbours(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: the token exists only inside `run`, so the machine has the features.
-        unsafe {
-            // The halves of vectors are added apart, so that those of `a` and `b` take turns.
-            _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_hadd_epi32(a, b))
-        }
-    }
-    #[inline(always)]
-    fn splat_i64(self, x: i64) -> __m256i {
-        // SAFETY: the token exists only inside `run`, so the machine has the features.
-        unsafe { _mm256_set1_epi64x(x) }
     }
     #[inline(always)]
     unsafe fn widen_bytes_ptr(self, p: *const i8) -> __m256i {

@@ -115,6 +115,16 @@ impl<const VNNI: bool> Simd for Avx512<VNNI> {
     pure! {
         splat(x: f32) -> __m512 = _mm512_set1_ps(x);
         splat_i32(x: i32) -> __m512i = _mm512_set1_epi32(x);
+        dot2(sums: __m512i, a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi32(sums, _mm512_madd_epi16(a, b));
+        add_neighbours(a: __m512i, b: __m512i) -> __m512i = {
+            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            let odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+            _mm512_add_epi32(
+                _mm512_permutex2var_epi32(a, even, b),
+                _mm512_permutex2var_epi32(a, odd, b),
+            )
+        };
+        splat_i64(x: i64) -> __m512i = _mm512_set1_epi64(x);
         add(a: __m512, b: __m512) -> __m512 = _mm512_add_ps(a, b);
         sub(a: __m512, b: __m512) -> __m512 = _mm512_sub_ps(a, b);
         mul(a: __m512, b: __m512) -> __m512 = _mm512_mul_ps(a, b);
@@ -236,28 +246,6 @@ impl<const VNNI: bool> Simd for Avx512<VNNI> {
             let pairs = _mm512_maddubs_epi16(a, b);
             _mm512_add_epi32(sums, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)))
         }
-    }
-    #[inline(always)]
-    fn dot2(self, sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: the token exists only inside `run`, so the machine has the features.
-        unsafe { _mm512_add_epi32(sums, _mm512_madd_epi16(a, b)) }
-    }
-    #[inline(always)]
-    fn add_neighbours(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: the token exists only inside `run`, so the machine has the features.
-        unsafe {
-            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-            let odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
-            _mm512_add_epi32(
-                _mm512_permutex2var_epi32(a, even, b),
-                _mm512_permutex2var_epi32(a, odd, b),
-            )
-        }
-    }
-    #[inline(always)]
-    fn splat_i64(self, x: i64) -> __m512i {
-        // SAFETY: the token exists only inside `run`, so the machine has the features.
-        unsafe { _mm512_set1_epi64(x) }
     }
     #[inline(always)]
     unsafe fn widen_bytes_ptr(self, p: *const i8) -> __m512i {

@@ -43,6 +43,12 @@ pub(crate) use avx512::Avx512;
 pub use scalar::Scalar;
 pub use vector::{PAIR, Simd};
 
+/// Bytes in a line of the cache.
+pub(crate) const LINE_BYTES: usize = 64;
+
+/// f32 in a line of the cache.
+pub(crate) const LINE: usize = LINE_BYTES / size_of::<f32>();
+
 /// A computation that is compiled once per instruction set.
 pub trait SimdOp {
     /// What [`dispatch`] returns.

@@ -3,7 +3,7 @@
 use super::scattered::scattered_floats;
 use crate::Isa;
 use crate::gemm::dots;
-use crate::simd::{Simd, SimdOp, dispatch};
+use crate::simd::{LINE_BYTES, Simd, SimdOp, dispatch};
 use half::{bf16, f16};
 
 /// How two vectors are compared.
@@ -257,15 +257,12 @@ pub(super) fn ahead<S: Simd, T>(s: S, list: &[T]) {
     let mut at = 0;
     while at < core::mem::size_of_val(list) {
         s.prefetch(begin.wrapping_add(at).cast());
-        at += LINE;
+        at += LINE_BYTES;
     }
 }
 
 /// Far enough that a cache line is there when it is read: some 100 ns at 20 GB/s, doubled.
 const AHEAD: usize = 4096;
-
-/// Bytes of a cache line.
-pub(super) const LINE: usize = 64;
 
 /// What a pair of numbers adds.
 pub(super) trait Step: Copy {

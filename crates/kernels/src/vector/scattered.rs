@@ -3,9 +3,9 @@
 //! Such vectors are seldom in a cache: those that come next are asked for while one is compared.
 
 use super::hamming::{differing, run};
-use super::rows::{Floats, LINE, Measure, Product, Square, Step, Wide, Widen, sum_of};
+use super::rows::{Floats, Measure, Product, Square, Step, Wide, Widen, sum_of};
 use crate::Isa;
-use crate::simd::{Simd, SimdOp, dispatch};
+use crate::simd::{LINE_BYTES, Simd, SimdOp, dispatch};
 
 /// The measure between `vector` and each of `list`, vectors of the same length.
 ///
@@ -62,7 +62,7 @@ pub fn prefetch<T>(list: &[T]) {
     let mut at = 0;
     while at < core::mem::size_of_val(list) {
         prefetch_line(list.as_ptr().cast::<u8>().wrapping_add(at));
-        at += LINE;
+        at += LINE_BYTES;
     }
 }
 
@@ -76,7 +76,7 @@ pub fn prefetch_begin<T>(list: &[T]) {
     let mut at = 0;
     while at < core::mem::size_of_val(list).min(BEGIN) {
         prefetch_line(list.as_ptr().cast::<u8>().wrapping_add(at));
-        at += LINE;
+        at += LINE_BYTES;
     }
 }
 
@@ -130,7 +130,7 @@ fn prefetch_rest<T>(list: &[T]) {
     let mut at = BEGIN;
     while at < core::mem::size_of_val(list).min(END) {
         prefetch_line(list.as_ptr().cast::<u8>().wrapping_add(at));
-        at += LINE;
+        at += LINE_BYTES;
     }
 }
 

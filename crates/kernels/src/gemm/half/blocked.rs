@@ -9,17 +9,14 @@ use super::super::{Lhs, MatRef};
 use super::Way;
 use super::round::{PairInPlace, Round};
 use super::tile::{Operands, tile};
-use crate::simd::{Simd, SimdOp, dispatch};
-
-/// Bytes in a line of the cache.
-const LINE: usize = 64;
+use crate::simd::{LINE_BYTES, Simd, SimdOp, dispatch};
 
 /// Computes a product by tiles.
 pub fn tiles(job: &Job<'_>, way: Way, a: MatRef<'_>, b: &[u32], scratch: &mut [f32]) {
     let shape = way.shape(job.shape);
     let panels = Panels::new(job.m, shape.rows);
     let room = packed_rows(shape, job.m, way.row_len(job.k), &Lhs::Strided(a));
-    let from = scratch.as_ptr().align_offset(LINE).min(way.spare());
+    let from = scratch.as_ptr().align_offset(LINE_BYTES).min(way.spare());
     let room = &mut scratch[from..from + room];
     let mut panel = 0;
     while panel < panels.count {

@@ -12,15 +12,12 @@ use crate::gemm::driver::Shared;
 use crate::gemm::shape::{Panels, WORK_PER_TASK, part};
 use crate::gemm::vector::MAX_VECTOR_ROWS;
 use crate::par::for_ranges;
-use crate::simd::{Simd, SimdOp, dispatch, dispatch_bytes};
+use crate::simd::{LINE, LINE_BYTES, Simd, SimdOp, dispatch, dispatch_bytes};
 use crate::{Isa, Parallel};
 
 /// How many products of bytes tiles of AMX make in the time that WORK_PER_TASK is measured in, products of f32: 1024 a
 /// cycle over 64.
 const TILES_FASTER: usize = 16;
-
-/// Bytes in a line of the cache: a row of a tile that lies in two of them takes twice as long to read.
-pub(super) const LINE: usize = 64;
 
 /// Bytes of `A` that are worked on together, so that they stay in the second-level cache.
 pub(super) const BLOCK_A: usize = 1 << 19;
@@ -51,7 +48,7 @@ pub(super) fn scratch_len_by<A: Byte, B: Byte>(
     } else if reads_in_place(m, k, &a.matrix, unit) {
         0
     } else {
-        m * copied_stride(k, unit) / 4 + LINE / 4 - 1
+        m * copied_stride(k, unit) / 4 + LINE - 1
     };
     let packed = if b.packed.is_some() { 0 } else { packed_len(k, n) };
     m + copied + packed
@@ -121,7 +118,8 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
         (a.matrix.data.as_ptr().cast(), a.matrix.row_stride)
     } else {
         let stride = copied_stride(k, unit);
-        let from = scratch.as_ptr().align_offset(LINE).min(LINE / 4 - 1);
+        // A row of a tile that lies in two lines takes twice as long to read.
+        let from = scratch.as_ptr().align_offset(LINE_BYTES).min(LINE - 1);
         (copy(par, (m, k, stride), &a, &mut scratch[from..]), stride)
     };
     if has_b_zero && plan.is_none() {

@@ -141,22 +141,24 @@ pub fn reads_in_place<A: Byte>(m: usize, k: usize, a: &MatRef<'_, A>, unit: usiz
     !A::SIGNED && a.col_stride == 1 && k.is_multiple_of(unit) && spread
 }
 
-/// Copies row `i` of `A` as unsigned bytes, with zeros behind it.
-pub fn copy_row<A: Byte>(a: &MatRef<'_, A>, i: usize, k: usize, dst: &mut [u8]) {
+/// Copies row `i` of `A` as unsigned bytes, or numbers that are wider, with zeros behind it. Inlined, so that it is compiled for the
+/// instruction set of the kernel that calls it.
+#[inline(always)]
+pub fn copy_row<A: Byte, T: Copy + From<u8>>(a: &MatRef<'_, A>, i: usize, k: usize, dst: &mut [T]) {
     let flip = if A::SIGNED { 0x80 } else { 0 };
     let (row, rest) = dst.split_at_mut(k);
-    rest.fill(0);
+    rest.fill(T::from(0));
     if k == 0 {
         return;
     }
     let src = &a.data[i * a.row_stride..];
     if a.col_stride == 1 {
         for (to, from) in row.iter_mut().zip(src) {
-            *to = from.bits() ^ flip;
+            *to = T::from(from.bits() ^ flip);
         }
     } else {
         for (to, from) in row.iter_mut().zip(src.iter().step_by(a.col_stride.max(1))) {
-            *to = from.bits() ^ flip;
+            *to = T::from(from.bits() ^ flip);
         }
     }
 }

@@ -10,7 +10,7 @@
 //! product is too small for any of this, the rows of a panel become numbers of 16 bits: four instructions for what are three
 //! of the other kind.
 
-use super::driver::{BLOCK_A, LINE};
+use super::driver::BLOCK_A;
 use super::ends::Zeros;
 use super::pack::{copied_stride, copy_row, limits_len};
 use super::rests::{LANES, List, ROW_BITS};
@@ -19,7 +19,7 @@ use super::{Byte, Left, ZeroPoint};
 use crate::gemm::driver::Shared;
 use crate::gemm::shape::Panels;
 use crate::par::for_ranges;
-use crate::simd::{Simd, SimdOp, dispatch_bytes};
+use crate::simd::{LINE, LINE_BYTES, Simd, SimdOp, dispatch_bytes};
 use crate::{Isa, Parallel};
 
 /// Of how many quads of a panel one may have a rest: a quad of a row takes a fourth or a third more time by numbers of 16 bits,
@@ -77,19 +77,20 @@ impl Plan {
         let may_split = n >= FEW_COLS && k >= FEW_NUMBERS && quads < 1 << (31 - ROW_BITS);
         let panels = Panels::new(m, most);
         let stride = copied_stride(2 * k, PAIRS_QUAD);
-        let together = (BLOCK_A / (stride * most).max(1)).clamp(1, panels.count.max(1));
+        // Of narrow rows not so many that what is written down of panels is more than they are.
+        let together = (BLOCK_A / (stride.max(LINE_BYTES) * most)).clamp(1, panels.count);
         let limit = if may_split { most * quads / SHARE } else { 0 };
         Some(Plan { panels, most, k, may_split, stride, limit, together })
     }
 
     /// Numbers written down of a panel.
     fn record(&self) -> usize {
-        HEAD + 4 * (self.limit + LANES)
+        if self.may_split { HEAD + 4 * (self.limit + LANES) } else { HEAD }
     }
 
     /// Numbers of scratch that [`Plan::split`] needs.
     pub fn scratch_len(&self) -> usize {
-        let copies = self.together * self.most * self.stride / 4 + LINE / 4 - 1;
+        let copies = self.together * self.most * self.stride / 4 + LINE - 1;
         copies + self.together * self.record()
     }
 
@@ -124,7 +125,7 @@ impl Plan {
         let half = ((sum / (2 * quads).max(1)) as i32).max(BELOW);
         let from = (zero + shift - half).clamp(0, 127) as u8;
         let (records, copies) = scratch.split_at_mut(self.together * self.record());
-        let at = copies.as_ptr().align_offset(LINE).min(LINE / 4 - 1);
+        let at = copies.as_ptr().align_offset(LINE_BYTES).min(LINE - 1);
         let copies = copies[at..].as_mut_ptr();
         let parts = Parts {
             first,
@@ -265,27 +266,16 @@ impl<A: Byte> Panel<'_, A> {
     /// The row must exist.
     #[inline(always)]
     unsafe fn widen(&self, row: usize) {
-        let flip = if A::SIGNED { 0x80u8 } else { 0 };
-        let (k, step) = (self.plan.k, self.a.matrix.col_stride);
-        // SAFETY: the caller's promise; rows of copies have room for as many numbers, and for whole quads of them.
+        let k = self.plan.k;
+        // SAFETY: the caller's promise; rows of copies have room for whole quads of numbers of 16 bits, and begin at multiples of 8.
         unsafe {
-            let (source, to) = (self.source(row), self.copy(row).cast::<u16>());
-            if step == 1 {
-                for i in 0..k {
-                    *to.add(i) = u16::from(*source.add(i) ^ flip);
-                }
-            } else {
-                for i in 0..k {
-                    *to.add(i) = u16::from(*source.add(i * step) ^ flip);
-                }
-            }
-            for i in k..k.next_multiple_of(4) {
-                *to.add(i) = 0;
-            }
+            let to: *mut u16 = self.copy(row).cast();
+            let copy = core::slice::from_raw_parts_mut(to, k.next_multiple_of(4));
+            copy_row(&self.a.matrix, row, k, copy);
             if !self.sums.is_null() {
-                let numbers = core::slice::from_raw_parts(to, k);
-                *self.sums.add(row) =
-                    numbers.iter().fold(0i32, |sum, &x| sum.wrapping_add(i32::from(x)));
+                // Zeros behind the row add nothing.
+                let sum = copy.iter().fold(0i32, |sum, &x| sum.wrapping_add(i32::from(x)));
+                *self.sums.add(row) = sum;
             }
         }
     }

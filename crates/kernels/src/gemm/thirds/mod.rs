@@ -19,7 +19,7 @@ use super::shape::{Panels, part};
 use super::{Lhs, MatRef, Rhs};
 use crate::Isa;
 use crate::amx::ROWS;
-use crate::simd::dispatch;
+use crate::simd::{LINE, LINE_BYTES, dispatch};
 use cut::STEP_OF_A;
 use sweep::{BLOCKS, ByTiles, Task};
 
@@ -33,9 +33,6 @@ const DEPTH: usize = 768;
 /// fifth more: each row less leaves more of the cutting of `B` to be done, which reads and writes as much for few rows as for many. Of 48 they
 /// took a fifth less from a cache, of 64 a tenth less from memory.
 pub const LEAST_ROWS: usize = 48;
-
-/// Numbers of a line of the cache.
-const LINE: usize = 16;
 
 /// Tiles make such a product in this part of the time of vectors, in which tasks are measured.
 const FASTER: usize = 2;
@@ -66,7 +63,7 @@ fn largest_depth(k: usize) -> usize {
 pub(super) fn product(job: &Job<'_>, a: MatRef<'_>, b: &[f32], scratch: &mut [f32]) {
     let panels = Panels::new(job.m, ROWS);
     let (bad, room) = scratch.split_at_mut(PANELS);
-    let from = room.as_ptr().align_offset(4 * LINE).min(LINE - 1);
+    let from = room.as_ptr().align_offset(LINE_BYTES).min(LINE - 1);
     let room = &mut room[from..];
     let (steps, count) = blocks(job.k);
     let mut panel = 0;
