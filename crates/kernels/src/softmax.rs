@@ -13,7 +13,7 @@
 
 use crate::math;
 use crate::par::{Output, for_ranges};
-use crate::simd::{Simd, SimdOp, dispatch};
+use crate::simd::{Arithmetic, Simd, SimdOp, TOGETHER, Together, dispatch, map_row};
 use crate::{Isa, Parallel};
 
 /// Which of them.
@@ -184,7 +184,7 @@ pub(crate) unsafe fn row_max<S: Simd>(s: S, src: *const f32, n: usize) -> f32 {
 
 /// e^x, which is not above 0 if `SHIFTED`.
 #[inline(always)]
-fn exp_of<S: Simd, const SHIFTED: bool>(s: S, x: S::F32) -> S::F32 {
+fn exp_of<S: Arithmetic, const SHIFTED: bool>(s: S, x: S::F32) -> S::F32 {
     if SHIFTED { math::exp_shifted(s, x) } else { math::exp_normal(s, x) }
 }
 
@@ -200,23 +200,30 @@ pub(crate) unsafe fn exp_sum<S: Simd, const STORE: bool, const SHIFTED: bool>(
     n: usize,
     max: f32,
 ) -> f32 {
-    let shift = s.splat(max);
-    let mut sum = [s.zero(); 2];
+    let together = Together::<S, TOGETHER>(s);
+    let mut sums = together.zero();
     let mut i = 0;
     // SAFETY: all offsets are below n.
     unsafe {
-        while i + 2 * S::LANES <= n {
-            for (v, sum) in sum.iter_mut().enumerate() {
-                let at = i + v * S::LANES;
-                let y = exp_of::<S, SHIFTED>(s, s.sub(s.load_ptr(src.add(at)), shift));
-                if STORE {
-                    s.store_ptr(dst.add(at), y);
-                }
-                *sum = s.add(*sum, y);
+        while i + TOGETHER * S::LANES <= n {
+            let x = together.sub(together.load_ptr(src.add(i)), together.splat(max));
+            let y = exp_of::<_, SHIFTED>(together, x);
+            if STORE {
+                together.store_ptr(dst.add(i), y);
             }
-            i += 2 * S::LANES;
+            sums = together.add(sums, y);
+            i += TOGETHER * S::LANES;
         }
-        let mut total = s.sum(s.add(sum[0], sum[1]));
+        let (mut sum, shift) = (together.folded(sums), s.splat(max));
+        while i + S::LANES <= n {
+            let y = exp_of::<S, SHIFTED>(s, s.sub(s.load_ptr(src.add(i)), shift));
+            if STORE {
+                s.store_ptr(dst.add(i), y);
+            }
+            sum = s.add(sum, y);
+            i += S::LANES;
+        }
+        let mut total = s.sum(sum);
         while i < n {
             let len = (n - i).min(S::LANES);
             let x = s.sub(s.load_part_ptr(src.add(i), len), shift);
@@ -241,19 +248,8 @@ pub(crate) unsafe fn exp_sum<S: Simd, const STORE: bool, const SHIFTED: bool>(
 /// `dst` must be readable and writable for `n` numbers.
 #[inline(always)]
 pub(crate) unsafe fn scale<S: Simd>(s: S, dst: *mut f32, n: usize, factor: f32) {
-    let factor = s.splat(factor);
-    let mut i = 0;
-    // SAFETY: all offsets are below n.
-    unsafe {
-        while i + S::LANES <= n {
-            s.store_ptr(dst.add(i), s.mul(s.load_ptr(dst.add(i)), factor));
-            i += S::LANES;
-        }
-        if i < n {
-            let x = s.load_part_ptr(dst.add(i), n - i);
-            s.store_part_ptr(dst.add(i), s.mul(x, factor), n - i);
-        }
-    }
+    // SAFETY: the caller's promise.
+    unsafe { map_row!(s, dst, dst, n, |s, x| s.mul(x, s.splat(factor))) }
 }
 
 /// `n <= LANES` columns side by side, all of them if `FULL`, `stride` numbers from row to row.

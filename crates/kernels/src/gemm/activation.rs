@@ -1,7 +1,7 @@
 //! Activation functions that a product or convolution can apply to its result.
 
 use crate::Isa;
-use crate::simd::{Simd, SimdOp, dispatch};
+use crate::simd::{Arithmetic, Simd, SimdOp, dispatch, map_row};
 
 /// An element-wise function, with ONNX's meaning of each name and its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -73,43 +73,42 @@ impl Activation {
 
 /// Calls `$body` with `$f` bound to a function of one vector, compiled per activation.
 macro_rules! per_activation {
-    ($s:expr, $act:expr, $v:ident, $each:ident) => {{
-        let s = $s;
+    ($act:expr, $each:ident) => {{
         match $act {
             $crate::gemm::Activation::None => {}
-            $crate::gemm::Activation::Relu => $each!(|$v| s.max(s.zero(), $v)),
+            $crate::gemm::Activation::Relu => $each!(|s, v| s.max(s.zero(), v)),
             $crate::gemm::Activation::Clip { lo, hi } => {
-                $each!(|$v| s.min(s.splat(hi), s.max(s.splat(lo), $v)))
+                $each!(|s, v| s.min(s.splat(hi), s.max(s.splat(lo), v)))
             }
             $crate::gemm::Activation::LeakyRelu { alpha } => {
-                $each!(|$v| s.select(s.lt($v, s.zero()), s.mul($v, s.splat(alpha)), $v))
+                $each!(|s, v| s.select(s.lt(v, s.zero()), s.mul(v, s.splat(alpha)), v))
             }
-            $crate::gemm::Activation::Elu { alpha } => $each!(|$v| s.select(
-                s.lt($v, s.zero()),
-                s.mul($crate::math::exp_m1(s, $v), s.splat(alpha)),
-                $v
+            $crate::gemm::Activation::Elu { alpha } => $each!(|s, v| s.select(
+                s.lt(v, s.zero()),
+                s.mul($crate::math::exp_m1(s, v), s.splat(alpha)),
+                v
             )),
-            $crate::gemm::Activation::Sigmoid => $each!(|$v| $crate::math::sigmoid(s, $v)),
-            $crate::gemm::Activation::Tanh => $each!(|$v| $crate::math::tanh(s, $v)),
-            $crate::gemm::Activation::GeluErf => $each!(|$v| $crate::math::gelu_erf(s, $v)),
-            $crate::gemm::Activation::GeluTanh => $each!(|$v| $crate::math::gelu_tanh(s, $v)),
-            $crate::gemm::Activation::Silu => $each!(|$v| $crate::math::silu(s, $v)),
-            $crate::gemm::Activation::Swish { alpha } => $each!(|$v| {
+            $crate::gemm::Activation::Sigmoid => $each!(|s, v| $crate::math::sigmoid(s, v)),
+            $crate::gemm::Activation::Tanh => $each!(|s, v| $crate::math::tanh(s, v)),
+            $crate::gemm::Activation::GeluErf => $each!(|s, v| $crate::math::gelu_erf(s, v)),
+            $crate::gemm::Activation::GeluTanh => $each!(|s, v| $crate::math::gelu_tanh(s, v)),
+            $crate::gemm::Activation::Silu => $each!(|s, v| $crate::math::silu(s, v)),
+            $crate::gemm::Activation::Swish { alpha } => $each!(|s, v| {
                 // Minus infinity times 0 would be NaN.
-                let x = s.max(s.splat(f32::MIN), $v);
+                let x = s.max(s.splat(f32::MIN), v);
                 s.mul(x, $crate::math::sigmoid(s, s.mul(x, s.splat(alpha))))
             }),
-            $crate::gemm::Activation::HardSwish => $each!(|$v| {
-                let gate = s.fma($v, s.splat(1.0 / 6.0), s.splat(0.5));
-                s.mul($v, s.max(s.zero(), s.min(s.splat(1.0), gate)))
+            $crate::gemm::Activation::HardSwish => $each!(|s, v| {
+                let gate = s.fma(v, s.splat(1.0 / 6.0), s.splat(0.5));
+                s.mul(v, s.max(s.zero(), s.min(s.splat(1.0), gate)))
             }),
-            $crate::gemm::Activation::HardSigmoid { alpha, beta } => $each!(|$v| {
-                let gate = s.fma($v, s.splat(alpha), s.splat(beta));
+            $crate::gemm::Activation::HardSigmoid { alpha, beta } => $each!(|s, v| {
+                let gate = s.fma(v, s.splat(alpha), s.splat(beta));
                 s.max(s.zero(), s.min(s.splat(1.0), gate))
             }),
-            $crate::gemm::Activation::Softplus => $each!(|$v| $crate::math::softplus(s, $v)),
+            $crate::gemm::Activation::Softplus => $each!(|s, v| $crate::math::softplus(s, v)),
             $crate::gemm::Activation::Mish => {
-                $each!(|$v| s.mul($v, $crate::math::tanh(s, $crate::math::softplus(s, $v))))
+                $each!(|s, v| s.mul(v, $crate::math::tanh(s, $crate::math::softplus(s, v))))
             }
         }
     }};
@@ -122,12 +121,12 @@ pub(crate) use per_activation;
 pub fn activate<S: Simd>(s: S, act: Activation, x: S::F32) -> S::F32 {
     let mut y = x;
     macro_rules! one {
-        (|$v:ident| $f:expr) => {{
-            let $v = x;
+        (|$s:ident, $v:ident| $f:expr) => {{
+            let ($s, $v) = (s, x);
             y = $f;
         }};
     }
-    per_activation!(s, act, v, one);
+    per_activation!(act, one);
     y
 }
 
@@ -145,26 +144,17 @@ impl SimdOp for ActivateRows {
     #[inline(always)]
     fn eval<S: Simd>(self, s: S) {
         macro_rules! each {
-            (|$v:ident| $f:expr) => {
+            (|$s:ident, $v:ident| $f:expr) => {
                 for i in 0..self.rows {
                     // SAFETY: whoever builds the struct owns `rows` runs of `cols` numbers.
                     unsafe {
                         let row = self.data.add(i * self.stride);
-                        let mut j = 0;
-                        while j + S::LANES <= self.cols {
-                            let $v = s.load_ptr(row.add(j));
-                            s.store_ptr(row.add(j), $f);
-                            j += S::LANES;
-                        }
-                        if j < self.cols {
-                            let $v = s.load_part_ptr(row.add(j), self.cols - j);
-                            s.store_part_ptr(row.add(j), $f, self.cols - j);
-                        }
+                        map_row!(s, row, row, self.cols, |$s, $v| $f);
                     }
                 }
             };
         }
-        per_activation!(s, self.act, v, each);
+        per_activation!(self.act, each);
     }
 }
 

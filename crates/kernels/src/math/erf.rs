@@ -1,13 +1,13 @@
 //! The error function and the two forms of GELU.
 
 use super::{horner, tanh};
-use crate::simd::Simd;
+use crate::simd::Arithmetic;
 
 /// erf(x) to 8 ulp, or 1e-42 where products underflow.
 ///
 /// Rational function of degree 13 over 8 (Eigen's); beyond 4 the result rounds to 1.
 #[inline(always)]
-pub fn erf<S: Simd>(s: S, x: S::F32) -> S::F32 {
+pub fn erf<S: Arithmetic>(s: S, x: S::F32) -> S::F32 {
     const LIMIT: f32 = 4.0;
     const P: [f32; 7] = [
         -2.726_142_3e-10,
@@ -27,7 +27,7 @@ pub fn erf<S: Simd>(s: S, x: S::F32) -> S::F32 {
 
 /// GELU(x) = x (1 + erf(x / sqrt 2)) / 2, to 3e-7 |x| absolute.
 #[inline(always)]
-pub fn gelu_erf<S: Simd>(s: S, x: S::F32) -> S::F32 {
+pub fn gelu_erf<S: Arithmetic>(s: S, x: S::F32) -> S::F32 {
     // Minus infinity would give inf * 0.
     let x = s.max(s.splat(f32::MIN), x);
     let e = erf(s, s.mul(x, s.splat(core::f32::consts::FRAC_1_SQRT_2)));
@@ -36,7 +36,7 @@ pub fn gelu_erf<S: Simd>(s: S, x: S::F32) -> S::F32 {
 
 /// GELU's tanh form, x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2, to 3e-7 |x| absolute.
 #[inline(always)]
-pub fn gelu_tanh<S: Simd>(s: S, x: S::F32) -> S::F32 {
+pub fn gelu_tanh<S: Arithmetic>(s: S, x: S::F32) -> S::F32 {
     const SQRT_2_OVER_PI: f32 = 0.797_884_6;
     let x = s.max(s.splat(f32::MIN), x);
     let cubic = s.mul(s.mul(x, x), s.splat(SQRT_2_OVER_PI * 0.044715));

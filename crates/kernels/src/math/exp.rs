@@ -1,7 +1,7 @@
 //! The exponential and what is made of it.
 
 use super::horner;
-use crate::simd::Simd;
+use crate::simd::Arithmetic;
 
 /// exp(x) is 0 below this (half the smallest subnormal is e^-103.97) ...
 const EXP_LO: f32 = -104.0;
@@ -22,13 +22,13 @@ const NOTHING: f32 = -88.1;
 
 /// 2^n of the sum of `n` from -127 to 128 and [`WHOLE`]; 0 for -127, and infinite for 128.
 #[inline(always)]
-fn exponent_of<S: Simd>(s: S, biased: S::F32) -> S::F32 {
+fn exponent_of<S: Arithmetic>(s: S, biased: S::F32) -> S::F32 {
     s.bits_to_f32(s.shl_i32::<23>(s.bits(biased)))
 }
 
 /// The whole number `n` and rest `r` with `x = n ln 2 + r`, `|r| <= ln 2 / 2`.
 #[inline(always)]
-fn reduce<S: Simd>(s: S, x: S::F32) -> (S::F32, S::F32) {
+fn reduce<S: Arithmetic>(s: S, x: S::F32) -> (S::F32, S::F32) {
     let n = s.round(s.mul(x, s.splat(core::f32::consts::LOG2_E)));
     let r = s.fnma(n, s.splat(LN2_HI), x);
     (n, s.fnma(n, s.splat(LN2_LO), r))
@@ -36,13 +36,13 @@ fn reduce<S: Simd>(s: S, x: S::F32) -> (S::F32, S::F32) {
 
 /// e^x to 1.5 ulp, with subnormal results.
 #[inline(always)]
-pub fn exp<S: Simd>(s: S, x: S::F32) -> S::F32 {
+pub fn exp<S: Arithmetic>(s: S, x: S::F32) -> S::F32 {
     exp_from(s, x, EXP_LO)
 }
 
 /// The same from `lo` on; below it is e^lo.
 #[inline(always)]
-fn exp_from<S: Simd>(s: S, x: S::F32, lo: f32) -> S::F32 {
+fn exp_from<S: Arithmetic>(s: S, x: S::F32, lo: f32) -> S::F32 {
     // The constant comes first so that a NaN in x stays.
     let x = s.max(s.splat(lo), s.min(s.splat(EXP_HI), x));
     let (n, r) = reduce(s, x);
@@ -56,7 +56,7 @@ fn exp_from<S: Simd>(s: S, x: S::F32, lo: f32) -> S::F32 {
 /// that may be above 0 as well ([`exp_shifted`] is for others). Scores that a mask hides lie far below, and processors take two
 /// hundred times as long for a power of two that takes a number below the normal ones, even to 0.
 #[inline(always)]
-pub fn exp_normal<S: Simd>(s: S, x: S::F32) -> S::F32 {
+pub fn exp_normal<S: Arithmetic>(s: S, x: S::F32) -> S::F32 {
     /// e^-87 is the last one of whole numbers that is normal.
     const LO: f32 = -87.0;
     /// e^-87.5 is 0.998e-38.
@@ -68,7 +68,7 @@ pub fn exp_normal<S: Simd>(s: S, x: S::F32) -> S::F32 {
 /// e^x for `x` from [`NOTHING`] to [`EXP_HI`] to 1.5 ulp, in two thirds of the instructions of [`exp`], since 2^n is made of the
 /// bits of a sum: 0 where `n` is -127, and infinite where it is 128, which is from 88.4 on.
 #[inline(always)]
-fn exp_bits<S: Simd>(s: S, x: S::F32) -> S::F32 {
+fn exp_bits<S: Arithmetic>(s: S, x: S::F32) -> S::F32 {
     let biased = s.fma(x, s.splat(core::f32::consts::LOG2_E), s.splat(WHOLE));
     let n = s.sub(biased, s.splat(WHOLE));
     let r = s.fnma(n, s.splat(LN2_HI), x);
@@ -82,7 +82,7 @@ fn exp_bits<S: Simd>(s: S, x: S::F32) -> S::F32 {
 /// e^x for `x` up to 0 to 1.5 ulp from -87 on, off by less than 1e-38 below, and exactly 0 from -88.1 on: [`exp_normal`] for what a
 /// row's largest number was taken from, in two thirds of its instructions.
 #[inline(always)]
-pub fn exp_shifted<S: Simd>(s: S, x: S::F32) -> S::F32 {
+pub fn exp_shifted<S: Arithmetic>(s: S, x: S::F32) -> S::F32 {
     // The constant comes first so that a NaN in x stays.
     exp_bits(s, s.max(s.splat(NOTHING), x))
 }
@@ -90,7 +90,7 @@ pub fn exp_shifted<S: Simd>(s: S, x: S::F32) -> S::F32 {
 /// e^x for `x` up to 0 to 2 ulp and `|x|` 2^-23 of itself, or 1e-38 below -87, and exactly 0 from -88.1 on: for the weights of an
 /// attention, whose scores are off by more than that themselves, in two thirds of the instructions of [`exp_normal`].
 #[inline(always)]
-pub fn exp_weight<S: Simd>(s: S, x: S::F32) -> S::F32 {
+pub fn exp_weight<S: Arithmetic>(s: S, x: S::F32) -> S::F32 {
     /// Minimax on [-1/2, 1/2] for (2^-r - 1) / r, highest power first.
     #[expect(clippy::approx_constant, reason = "fitted like the others, not ln 2")]
     const P: [f32; 5] = [-1.326_472_7e-3, 9.671_513e-3, -5.550_733_6e-2, 0.240_222_42, -0.693_147];
@@ -105,7 +105,7 @@ pub fn exp_weight<S: Simd>(s: S, x: S::F32) -> S::F32 {
 
 /// e^x - 1 to 3 ulp.
 #[inline(always)]
-pub fn exp_m1<S: Simd>(s: S, x: S::F32) -> S::F32 {
+pub fn exp_m1<S: Arithmetic>(s: S, x: S::F32) -> S::F32 {
     /// Taylor coefficients of (e^x - 1 - x) / x^2: the next term is 2^-25 of the sum at 1/2.
     const NEAR: [f32; 7] =
         [1.0 / 40320.0, 1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 1.0 / 2.0];
@@ -118,7 +118,7 @@ pub fn exp_m1<S: Simd>(s: S, x: S::F32) -> S::F32 {
 /// 1 + e^-x, infinite from 88.4 below 0 on. Processors take sixty cycles for a subnormal number and two for others, which large
 /// arguments would meet: far above them the sum is 1 already.
 #[inline(always)]
-fn one_and_exp_neg<S: Simd>(s: S, x: S::F32) -> S::F32 {
+fn one_and_exp_neg<S: Arithmetic>(s: S, x: S::F32) -> S::F32 {
     const LO: f32 = -40.0;
     // The constant comes first so that a NaN in x stays.
     let x = s.max(s.splat(LO), s.min(s.splat(EXP_HI), s.neg(x)));
@@ -127,13 +127,13 @@ fn one_and_exp_neg<S: Simd>(s: S, x: S::F32) -> S::F32 {
 
 /// 1 / (1 + e^-x) to 3 ulp; 0 below -88.4, where the true value is under 1e-38.
 #[inline(always)]
-pub fn sigmoid<S: Simd>(s: S, x: S::F32) -> S::F32 {
+pub fn sigmoid<S: Arithmetic>(s: S, x: S::F32) -> S::F32 {
     s.div(s.splat(1.0), one_and_exp_neg(s, x))
 }
 
 /// x / (1 + e^-x) to 4 ulp; 0 below -88.4.
 #[inline(always)]
-pub fn silu<S: Simd>(s: S, x: S::F32) -> S::F32 {
+pub fn silu<S: Arithmetic>(s: S, x: S::F32) -> S::F32 {
     // Minus infinity would give inf / inf.
     let x = s.max(s.splat(f32::MIN), x);
     s.div(x, one_and_exp_neg(s, x))
@@ -144,7 +144,7 @@ pub fn silu<S: Simd>(s: S, x: S::F32) -> S::F32 {
 /// The rational function of degree 13 over 6 that Eigen and ONNX Runtime use, which is above 1 where arguments end: beyond 9
 /// the result rounds to 1.
 #[inline(always)]
-pub fn tanh<S: Simd>(s: S, x: S::F32) -> S::F32 {
+pub fn tanh<S: Arithmetic>(s: S, x: S::F32) -> S::F32 {
     const LIMIT: f32 = 9.6;
     const P: [f32; 7] = [
         -2.760_768_5e-16,

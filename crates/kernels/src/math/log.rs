@@ -1,13 +1,13 @@
 //! Natural logarithms.
 
 use super::{exp, horner};
-use crate::simd::Simd;
+use crate::simd::Arithmetic;
 
 /// ln(x) to 1.5 ulp, subnormals included; minus infinity at 0, NaN below.
 ///
 /// Cephes `logf`: with x = 2^e (1 + f), f in [sqrt(1/2) - 1, sqrt(2) - 1].
 #[inline(always)]
-pub fn log<S: Simd>(s: S, x: S::F32) -> S::F32 {
+pub fn log<S: Arithmetic>(s: S, x: S::F32) -> S::F32 {
     const P: [f32; 9] = [
         7.037_683_6e-2,
         -0.115_146_1,
@@ -48,7 +48,7 @@ pub fn log<S: Simd>(s: S, x: S::F32) -> S::F32 {
 
 /// ln(1 + x) to 3 ulp.
 #[inline(always)]
-pub fn log1p<S: Simd>(s: S, x: S::F32) -> S::F32 {
+pub fn log1p<S: Arithmetic>(s: S, x: S::F32) -> S::F32 {
     // Goldberg's correction: log(u) x / (u - 1) with u = 1 + x rounded is accurate since the
     // rounding of u cancels.
     let one = s.splat(1.0);
@@ -62,7 +62,7 @@ pub fn log1p<S: Simd>(s: S, x: S::F32) -> S::F32 {
 
 /// ln(1 + e^x) to 4 ulp.
 #[inline(always)]
-pub fn softplus<S: Simd>(s: S, x: S::F32) -> S::F32 {
+pub fn softplus<S: Arithmetic>(s: S, x: S::F32) -> S::F32 {
     // max(x, 0) + ln(1 + e^-|x|) never overflows.
     let tail = log1p(s, exp(s, s.neg(s.abs(x))));
     s.add(s.max(s.zero(), x), tail)

@@ -5,7 +5,7 @@
 //! Everything returns NaN for NaN, and keeps its *relative* accuracy near 0, where absolute
 //! tolerances would hide a loss.
 
-use crate::simd::Simd;
+use crate::simd::Arithmetic;
 
 mod erf;
 mod exp;
@@ -19,7 +19,7 @@ pub use trig::{TRIG_MAX, cos, sin};
 
 /// `c[0] x^(N-1) + ... + c[N-1]` by Horner's rule.
 #[inline(always)]
-pub(crate) fn horner<S: Simd, const N: usize>(s: S, x: S::F32, c: [f32; N]) -> S::F32 {
+pub(crate) fn horner<S: Arithmetic, const N: usize>(s: S, x: S::F32, c: [f32; N]) -> S::F32 {
     let mut y = s.splat(c[0]);
     let mut i = 1;
     while i < N {

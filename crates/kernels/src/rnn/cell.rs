@@ -4,7 +4,7 @@ use super::Function;
 use super::function::apply;
 use crate::Isa;
 use crate::math;
-use crate::simd::{Simd, SimdOp, dispatch};
+use crate::simd::{Arithmetic, Simd, SimdOp, dispatch, sweep};
 
 /// What an LSTM cell has beside its sums.
 #[derive(Debug, Clone, Copy)]
@@ -79,20 +79,20 @@ impl SimdOp for PlainLstm<'_> {
     fn eval<S: Simd>(self, s: S) {
         let size = self.h.len();
         assert!(self.gates.len() == 4 * size && self.c.len() == size, "sizes of an LSTM cell");
-        let mut at = 0;
-        while at < size {
-            let n = (size - at).min(S::LANES);
-            // SAFETY: `at + n <= size`, and there are four gates of that size.
-            unsafe {
-                let gate = |k: usize| s.load_part_ptr(self.gates.as_ptr().add(k * size + at), n);
-                let c = self.c.as_mut_ptr().add(at);
-                let kept = s.mul(math::sigmoid(s, gate(2)), s.load_part_ptr(c, n));
-                let new = s.fma(math::sigmoid(s, gate(0)), math::tanh(s, gate(3)), kept);
+        // SAFETY: `at + n <= size`, and there are four gates of that size.
+        unsafe {
+            sweep!(s, size, |s, at, n| {
+                let (gates, c) = (self.gates.as_ptr().add(at), self.c.as_mut_ptr().add(at));
+                let forget = math::sigmoid(s, s.load_part_ptr(gates.add(2 * size), n));
+                let kept = s.mul(forget, s.load_part_ptr(c, n));
+                let input = math::sigmoid(s, s.load_part_ptr(gates, n));
+                let cell = math::tanh(s, s.load_part_ptr(gates.add(3 * size), n));
+                let new = s.fma(input, cell, kept);
                 s.store_part_ptr(c, new, n);
-                let h = s.mul(math::sigmoid(s, gate(1)), math::tanh(s, new));
+                let output = math::sigmoid(s, s.load_part_ptr(gates.add(size), n));
+                let h = s.mul(output, math::tanh(s, new));
                 s.store_part_ptr(self.h.as_mut_ptr().add(at), h, n);
-            }
-            at += n;
+            });
         }
     }
 }
@@ -161,16 +161,13 @@ impl SimdOp for PlainReset<'_> {
     fn eval<S: Simd>(self, s: S) {
         let size = self.reset.len();
         assert!(self.sums.len() == size && self.h.len() == size, "sizes of a GRU cell");
-        let mut at = 0;
-        while at < size {
-            let n = (size - at).min(S::LANES);
-            // SAFETY: `at + n <= size`, which all three have.
-            unsafe {
+        // SAFETY: `at + n <= size`, which all three have.
+        unsafe {
+            sweep!(s, size, |s, at, n| {
                 let gate = math::sigmoid(s, s.load_part_ptr(self.sums.as_ptr().add(at), n));
                 let kept = s.mul(gate, s.load_part_ptr(self.h.as_ptr().add(at), n));
                 s.store_part_ptr(self.reset.as_mut_ptr().add(at), kept, n);
-            }
-            at += n;
+            });
         }
     }
 }
@@ -188,17 +185,14 @@ impl SimdOp for PlainGru<'_> {
     fn eval<S: Simd>(self, s: S) {
         let size = self.h.len();
         assert!(self.update.len() == size && self.candidate.len() == size, "sizes of a GRU cell");
-        let mut at = 0;
-        while at < size {
-            let n = (size - at).min(S::LANES);
-            // SAFETY: `at + n <= size`, which all three have.
-            unsafe {
+        // SAFETY: `at + n <= size`, which all three have.
+        unsafe {
+            sweep!(s, size, |s, at, n| {
                 let z = math::sigmoid(s, s.load_part_ptr(self.update.as_ptr().add(at), n));
                 let c = math::tanh(s, s.load_part_ptr(self.candidate.as_ptr().add(at), n));
                 let h = self.h.as_mut_ptr().add(at);
                 s.store_part_ptr(h, mixed(s, z, c, s.load_part_ptr(h, n)), n);
-            }
-            at += n;
+            });
         }
     }
 }
@@ -217,27 +211,25 @@ impl SimdOp for PlainBehind<'_> {
         let size = self.h.len();
         let wide = 3 * size;
         assert!(self.sums.len() == wide && self.recurrent.len() == wide, "sizes of a GRU cell");
-        let mut at = 0;
-        while at < size {
-            let n = (size - at).min(S::LANES);
-            // SAFETY: `at + n <= size`, and there are three gates of that size.
-            unsafe {
-                let x = |k: usize| s.load_part_ptr(self.sums.as_ptr().add(k * size + at), n);
-                let r = |k: usize| s.load_part_ptr(self.recurrent.as_ptr().add(k * size + at), n);
-                let z = math::sigmoid(s, s.add(x(0), r(0)));
-                let reset = math::sigmoid(s, s.add(x(1), r(1)));
-                let c = math::tanh(s, s.fma(reset, r(2), x(2)));
+        // SAFETY: `at + n <= size`, and there are three gates of that size.
+        unsafe {
+            sweep!(s, size, |s, at, n| {
+                let (x, r) = (self.sums.as_ptr().add(at), self.recurrent.as_ptr().add(at));
+                let z = math::sigmoid(s, s.add(s.load_part_ptr(x, n), s.load_part_ptr(r, n)));
+                let (x, r) = (x.add(size), r.add(size));
+                let reset = math::sigmoid(s, s.add(s.load_part_ptr(x, n), s.load_part_ptr(r, n)));
+                let (x, r) = (s.load_part_ptr(x.add(size), n), s.load_part_ptr(r.add(size), n));
+                let c = math::tanh(s, s.fma(reset, r, x));
                 let h = self.h.as_mut_ptr().add(at);
                 s.store_part_ptr(h, mixed(s, z, c, s.load_part_ptr(h, n)), n);
-            }
-            at += n;
+            });
         }
     }
 }
 
 /// `(1 - z) c + z h`.
 #[inline(always)]
-fn mixed<S: Simd>(s: S, z: S::F32, c: S::F32, h: S::F32) -> S::F32 {
+fn mixed<S: Arithmetic>(s: S, z: S::F32, c: S::F32, h: S::F32) -> S::F32 {
     s.fma(z, h, s.mul(s.sub(s.splat(1.0), z), c))
 }
 

@@ -1,7 +1,7 @@
 //! AVX2 with FMA and F16C: 8 lanes, 16 registers, masks as vectors of all ones or zeros.
 
 use super::vector::PAIR;
-use super::{Simd, SimdOp};
+use super::{Arithmetic, Simd, SimdOp};
 use crate::Isa;
 use core::arch::x86_64::*;
 
@@ -69,13 +69,72 @@ macro_rules! fold {
     }};
 }
 
+impl Arithmetic for Avx2 {
+    type F32 = __m256;
+    type I32 = __m256i;
+    type Mask = __m256;
+
+    pure! {
+        splat(x: f32) -> __m256 = _mm256_set1_ps(x);
+        splat_i32(x: i32) -> __m256i = _mm256_set1_epi32(x);
+        add(a: __m256, b: __m256) -> __m256 = _mm256_add_ps(a, b);
+        sub(a: __m256, b: __m256) -> __m256 = _mm256_sub_ps(a, b);
+        mul(a: __m256, b: __m256) -> __m256 = _mm256_mul_ps(a, b);
+        div(a: __m256, b: __m256) -> __m256 = _mm256_div_ps(a, b);
+        fma(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fmadd_ps(a, b, c);
+        fnma(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fnmadd_ps(a, b, c);
+        min(a: __m256, b: __m256) -> __m256 = _mm256_min_ps(a, b);
+        max(a: __m256, b: __m256) -> __m256 = _mm256_max_ps(a, b);
+        sqrt(a: __m256) -> __m256 = _mm256_sqrt_ps(a);
+        round(a: __m256) -> __m256 =
+            _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a);
+        floor(a: __m256) -> __m256 =
+            _mm256_round_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(a);
+        ceil(a: __m256) -> __m256 =
+            _mm256_round_ps::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(a);
+        trunc(a: __m256) -> __m256 =
+            _mm256_round_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(a);
+        lt(a: __m256, b: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_LT_OQ>(a, b);
+        le(a: __m256, b: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_LE_OQ>(a, b);
+        eq(a: __m256, b: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_EQ_OQ>(a, b);
+        mask_and(a: __m256, b: __m256) -> __m256 = _mm256_and_ps(a, b);
+        mask_or(a: __m256, b: __m256) -> __m256 = _mm256_or_ps(a, b);
+        mask_not(a: __m256) -> __m256 =
+            _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_set1_epi32(-1)));
+        select(m: __m256, a: __m256, b: __m256) -> __m256 = _mm256_blendv_ps(b, a, m);
+        select_i32(m: __m256, a: __m256i, b: __m256i) -> __m256i =
+            _mm256_blendv_epi8(b, a, _mm256_castps_si256(m));
+        to_i32(a: __m256) -> __m256i = _mm256_cvtps_epi32(a);
+        to_i32_trunc(a: __m256) -> __m256i = _mm256_cvttps_epi32(a);
+        to_f32(a: __m256i) -> __m256 = _mm256_cvtepi32_ps(a);
+        bits(a: __m256) -> __m256i = _mm256_castps_si256(a);
+        bits_to_f32(a: __m256i) -> __m256 = _mm256_castsi256_ps(a);
+        add_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
+        sub_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_sub_epi32(a, b);
+        mul_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_mullo_epi32(a, b);
+        and_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_and_si256(a, b);
+        or_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_or_si256(a, b);
+        xor_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_xor_si256(a, b);
+        eq_i32(a: __m256i, b: __m256i) -> __m256 = _mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b));
+        gt_i32(a: __m256i, b: __m256i) -> __m256 = _mm256_castsi256_ps(_mm256_cmpgt_epi32(a, b));
+    }
+
+    #[inline(always)]
+    fn shl_i32<const N: i32>(self, a: __m256i) -> __m256i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { _mm256_slli_epi32::<N>(a) }
+    }
+    #[inline(always)]
+    fn shr_i32<const N: i32>(self, a: __m256i) -> __m256i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { _mm256_srli_epi32::<N>(a) }
+    }
+}
+
 impl Simd for Avx2 {
     const LANES: usize = 8;
     const REGISTERS: usize = 16;
     const ISA: Isa = Isa::Avx2;
-    type F32 = __m256;
-    type I32 = __m256i;
-    type Mask = __m256;
     const DOT4_LOW: bool = true;
     const BYTES: usize = 32;
     type I8 = __m256i;
@@ -122,68 +181,15 @@ impl Simd for Avx2 {
     }
 
     pure! {
-        splat(x: f32) -> __m256 = _mm256_set1_ps(x);
-        splat_i32(x: i32) -> __m256i = _mm256_set1_epi32(x);
         dot2(sums: __m256i, a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(sums, _mm256_madd_epi16(a, b));
         // The halves of vectors are added apart, so that those of `a` and `b` take turns.
         add_neighbours(a: __m256i, b: __m256i) -> __m256i =
             _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_hadd_epi32(a, b));
         splat_i64(x: i64) -> __m256i = _mm256_set1_epi64x(x);
-        add(a: __m256, b: __m256) -> __m256 = _mm256_add_ps(a, b);
-        sub(a: __m256, b: __m256) -> __m256 = _mm256_sub_ps(a, b);
-        mul(a: __m256, b: __m256) -> __m256 = _mm256_mul_ps(a, b);
-        div(a: __m256, b: __m256) -> __m256 = _mm256_div_ps(a, b);
-        fma(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fmadd_ps(a, b, c);
-        fnma(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fnmadd_ps(a, b, c);
-        min(a: __m256, b: __m256) -> __m256 = _mm256_min_ps(a, b);
-        max(a: __m256, b: __m256) -> __m256 = _mm256_max_ps(a, b);
-        sqrt(a: __m256) -> __m256 = _mm256_sqrt_ps(a);
-        round(a: __m256) -> __m256 =
-            _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a);
-        floor(a: __m256) -> __m256 =
-            _mm256_round_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(a);
-        ceil(a: __m256) -> __m256 =
-            _mm256_round_ps::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(a);
-        trunc(a: __m256) -> __m256 =
-            _mm256_round_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(a);
-        lt(a: __m256, b: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_LT_OQ>(a, b);
-        le(a: __m256, b: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_LE_OQ>(a, b);
-        eq(a: __m256, b: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_EQ_OQ>(a, b);
-        mask_and(a: __m256, b: __m256) -> __m256 = _mm256_and_ps(a, b);
-        mask_or(a: __m256, b: __m256) -> __m256 = _mm256_or_ps(a, b);
-        mask_not(a: __m256) -> __m256 =
-            _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_set1_epi32(-1)));
         any(m: __m256) -> bool = _mm256_movemask_ps(m) != 0;
-        select(m: __m256, a: __m256, b: __m256) -> __m256 = _mm256_blendv_ps(b, a, m);
-        select_i32(m: __m256, a: __m256i, b: __m256i) -> __m256i =
-            _mm256_blendv_epi8(b, a, _mm256_castps_si256(m));
-        to_i32(a: __m256) -> __m256i = _mm256_cvtps_epi32(a);
-        to_i32_trunc(a: __m256) -> __m256i = _mm256_cvttps_epi32(a);
-        to_f32(a: __m256i) -> __m256 = _mm256_cvtepi32_ps(a);
-        bits(a: __m256) -> __m256i = _mm256_castps_si256(a);
-        bits_to_f32(a: __m256i) -> __m256 = _mm256_castsi256_ps(a);
-        add_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
-        sub_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_sub_epi32(a, b);
-        mul_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_mullo_epi32(a, b);
-        and_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_and_si256(a, b);
-        or_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_or_si256(a, b);
-        xor_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_xor_si256(a, b);
-        eq_i32(a: __m256i, b: __m256i) -> __m256 = _mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b));
-        gt_i32(a: __m256i, b: __m256i) -> __m256 = _mm256_castsi256_ps(_mm256_cmpgt_epi32(a, b));
         sum(a: __m256) -> f32 = fold!(a, _mm_add_ps);
         max_lane(a: __m256) -> f32 = fold!(a, _mm_max_ps);
         min_lane(a: __m256) -> f32 = fold!(a, _mm_min_ps);
-    }
-
-    #[inline(always)]
-    fn shl_i32<const N: i32>(self, a: __m256i) -> __m256i {
-        // SAFETY: the token exists only inside `run`, so the machine has the features.
-        unsafe { _mm256_slli_epi32::<N>(a) }
-    }
-    #[inline(always)]
-    fn shr_i32<const N: i32>(self, a: __m256i) -> __m256i {
-        // SAFETY: the token exists only inside `run`, so the machine has the features.
-        unsafe { _mm256_srli_epi32::<N>(a) }
     }
     #[inline(always)]
     fn count(self, m: Self::Mask) -> u32 {

@@ -29,6 +29,7 @@
 
 use crate::Isa;
 
+mod arithmetic;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -36,11 +37,15 @@ mod avx512;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod scalar;
+mod together;
 mod vector;
 
+pub use arithmetic::Arithmetic;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx512::Avx512;
 pub use scalar::Scalar;
+pub use together::{TOGETHER, Together};
+pub(crate) use together::{map_row, sweep};
 pub use vector::{PAIR, Simd};
 
 /// Bytes in a line of the cache.

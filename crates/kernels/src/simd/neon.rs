@@ -1,6 +1,6 @@
 //! Advanced SIMD of AArch64: 4 lanes, 32 registers, masks as vectors of all ones or zeros.
 
-use super::{Simd, SimdOp};
+use super::{Arithmetic, Simd, SimdOp};
 use crate::Isa;
 use core::arch::aarch64::*;
 use half::f16;
@@ -30,13 +30,69 @@ macro_rules! pure {
     )*};
 }
 
+impl Arithmetic for Neon {
+    type F32 = float32x4_t;
+    type I32 = int32x4_t;
+    type Mask = uint32x4_t;
+
+    pure! {
+        splat(x: f32) -> float32x4_t = vdupq_n_f32(x);
+        splat_i32(x: i32) -> int32x4_t = vdupq_n_s32(x);
+        add(a: float32x4_t, b: float32x4_t) -> float32x4_t = vaddq_f32(a, b);
+        sub(a: float32x4_t, b: float32x4_t) -> float32x4_t = vsubq_f32(a, b);
+        mul(a: float32x4_t, b: float32x4_t) -> float32x4_t = vmulq_f32(a, b);
+        div(a: float32x4_t, b: float32x4_t) -> float32x4_t = vdivq_f32(a, b);
+        fma(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t = vfmaq_f32(c, a, b);
+        fnma(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t = vfmsq_f32(c, a, b);
+        // FMIN and FMAX return NaN for any NaN; the contract asks for the second operand.
+        min(a: float32x4_t, b: float32x4_t) -> float32x4_t = vbslq_f32(vcltq_f32(a, b), a, b);
+        max(a: float32x4_t, b: float32x4_t) -> float32x4_t = vbslq_f32(vcgtq_f32(a, b), a, b);
+        sqrt(a: float32x4_t) -> float32x4_t = vsqrtq_f32(a);
+        round(a: float32x4_t) -> float32x4_t = vrndnq_f32(a);
+        floor(a: float32x4_t) -> float32x4_t = vrndmq_f32(a);
+        ceil(a: float32x4_t) -> float32x4_t = vrndpq_f32(a);
+        trunc(a: float32x4_t) -> float32x4_t = vrndq_f32(a);
+        lt(a: float32x4_t, b: float32x4_t) -> uint32x4_t = vcltq_f32(a, b);
+        le(a: float32x4_t, b: float32x4_t) -> uint32x4_t = vcleq_f32(a, b);
+        eq(a: float32x4_t, b: float32x4_t) -> uint32x4_t = vceqq_f32(a, b);
+        mask_and(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t = vandq_u32(a, b);
+        mask_or(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t = vorrq_u32(a, b);
+        mask_not(a: uint32x4_t) -> uint32x4_t = vmvnq_u32(a);
+        select(m: uint32x4_t, a: float32x4_t, b: float32x4_t) -> float32x4_t =
+            vbslq_f32(m, a, b);
+        select_i32(m: uint32x4_t, a: int32x4_t, b: int32x4_t) -> int32x4_t = vbslq_s32(m, a, b);
+        to_i32(a: float32x4_t) -> int32x4_t = vcvtnq_s32_f32(a);
+        to_i32_trunc(a: float32x4_t) -> int32x4_t = vcvtq_s32_f32(a);
+        to_f32(a: int32x4_t) -> float32x4_t = vcvtq_f32_s32(a);
+        bits(a: float32x4_t) -> int32x4_t = vreinterpretq_s32_f32(a);
+        bits_to_f32(a: int32x4_t) -> float32x4_t = vreinterpretq_f32_s32(a);
+        add_i32(a: int32x4_t, b: int32x4_t) -> int32x4_t = vaddq_s32(a, b);
+        sub_i32(a: int32x4_t, b: int32x4_t) -> int32x4_t = vsubq_s32(a, b);
+        mul_i32(a: int32x4_t, b: int32x4_t) -> int32x4_t = vmulq_s32(a, b);
+        and_i32(a: int32x4_t, b: int32x4_t) -> int32x4_t = vandq_s32(a, b);
+        or_i32(a: int32x4_t, b: int32x4_t) -> int32x4_t = vorrq_s32(a, b);
+        xor_i32(a: int32x4_t, b: int32x4_t) -> int32x4_t = veorq_s32(a, b);
+        eq_i32(a: int32x4_t, b: int32x4_t) -> uint32x4_t = vceqq_s32(a, b);
+        gt_i32(a: int32x4_t, b: int32x4_t) -> uint32x4_t = vcgtq_s32(a, b);
+    }
+
+    #[inline(always)]
+    fn shl_i32<const N: i32>(self, a: int32x4_t) -> int32x4_t {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { vshlq_s32(a, vdupq_n_s32(N)) }
+    }
+    #[inline(always)]
+    fn shr_i32<const N: i32>(self, a: int32x4_t) -> int32x4_t {
+        // SAFETY: the token exists only inside `run`, so the machine has the features. A shift
+        // to the left by a negative count is one to the right.
+        unsafe { vreinterpretq_s32_u32(vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-N))) }
+    }
+}
+
 impl Simd for Neon {
     const LANES: usize = 4;
     const REGISTERS: usize = 32;
     const ISA: Isa = Isa::Neon;
-    type F32 = float32x4_t;
-    type I32 = int32x4_t;
-    type Mask = uint32x4_t;
     const BYTES: usize = 16;
     type I8 = int8x16_t;
 
@@ -102,60 +158,10 @@ impl Simd for Neon {
     }
 
     pure! {
-        splat(x: f32) -> float32x4_t = vdupq_n_f32(x);
-        splat_i32(x: i32) -> int32x4_t = vdupq_n_s32(x);
-        add(a: float32x4_t, b: float32x4_t) -> float32x4_t = vaddq_f32(a, b);
-        sub(a: float32x4_t, b: float32x4_t) -> float32x4_t = vsubq_f32(a, b);
-        mul(a: float32x4_t, b: float32x4_t) -> float32x4_t = vmulq_f32(a, b);
-        div(a: float32x4_t, b: float32x4_t) -> float32x4_t = vdivq_f32(a, b);
-        fma(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t = vfmaq_f32(c, a, b);
-        fnma(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t = vfmsq_f32(c, a, b);
-        // FMIN and FMAX return NaN for any NaN; the contract asks for the second operand.
-        min(a: float32x4_t, b: float32x4_t) -> float32x4_t = vbslq_f32(vcltq_f32(a, b), a, b);
-        max(a: float32x4_t, b: float32x4_t) -> float32x4_t = vbslq_f32(vcgtq_f32(a, b), a, b);
-        sqrt(a: float32x4_t) -> float32x4_t = vsqrtq_f32(a);
-        round(a: float32x4_t) -> float32x4_t = vrndnq_f32(a);
-        floor(a: float32x4_t) -> float32x4_t = vrndmq_f32(a);
-        ceil(a: float32x4_t) -> float32x4_t = vrndpq_f32(a);
-        trunc(a: float32x4_t) -> float32x4_t = vrndq_f32(a);
-        lt(a: float32x4_t, b: float32x4_t) -> uint32x4_t = vcltq_f32(a, b);
-        le(a: float32x4_t, b: float32x4_t) -> uint32x4_t = vcleq_f32(a, b);
-        eq(a: float32x4_t, b: float32x4_t) -> uint32x4_t = vceqq_f32(a, b);
-        mask_and(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t = vandq_u32(a, b);
-        mask_or(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t = vorrq_u32(a, b);
-        mask_not(a: uint32x4_t) -> uint32x4_t = vmvnq_u32(a);
         any(m: uint32x4_t) -> bool = vmaxvq_u32(m) != 0;
-        select(m: uint32x4_t, a: float32x4_t, b: float32x4_t) -> float32x4_t =
-            vbslq_f32(m, a, b);
-        select_i32(m: uint32x4_t, a: int32x4_t, b: int32x4_t) -> int32x4_t = vbslq_s32(m, a, b);
-        to_i32(a: float32x4_t) -> int32x4_t = vcvtnq_s32_f32(a);
-        to_i32_trunc(a: float32x4_t) -> int32x4_t = vcvtq_s32_f32(a);
-        to_f32(a: int32x4_t) -> float32x4_t = vcvtq_f32_s32(a);
-        bits(a: float32x4_t) -> int32x4_t = vreinterpretq_s32_f32(a);
-        bits_to_f32(a: int32x4_t) -> float32x4_t = vreinterpretq_f32_s32(a);
-        add_i32(a: int32x4_t, b: int32x4_t) -> int32x4_t = vaddq_s32(a, b);
-        sub_i32(a: int32x4_t, b: int32x4_t) -> int32x4_t = vsubq_s32(a, b);
-        mul_i32(a: int32x4_t, b: int32x4_t) -> int32x4_t = vmulq_s32(a, b);
-        and_i32(a: int32x4_t, b: int32x4_t) -> int32x4_t = vandq_s32(a, b);
-        or_i32(a: int32x4_t, b: int32x4_t) -> int32x4_t = vorrq_s32(a, b);
-        xor_i32(a: int32x4_t, b: int32x4_t) -> int32x4_t = veorq_s32(a, b);
-        eq_i32(a: int32x4_t, b: int32x4_t) -> uint32x4_t = vceqq_s32(a, b);
-        gt_i32(a: int32x4_t, b: int32x4_t) -> uint32x4_t = vcgtq_s32(a, b);
         sum(a: float32x4_t) -> f32 = vaddvq_f32(a);
         max_lane(a: float32x4_t) -> f32 = vmaxvq_f32(a);
         min_lane(a: float32x4_t) -> f32 = vminvq_f32(a);
-    }
-
-    #[inline(always)]
-    fn shl_i32<const N: i32>(self, a: int32x4_t) -> int32x4_t {
-        // SAFETY: the token exists only inside `run`, so the machine has the features.
-        unsafe { vshlq_s32(a, vdupq_n_s32(N)) }
-    }
-    #[inline(always)]
-    fn shr_i32<const N: i32>(self, a: int32x4_t) -> int32x4_t {
-        // SAFETY: the token exists only inside `run`, so the machine has the features. A shift
-        // to the left by a negative count is one to the right.
-        unsafe { vreinterpretq_s32_u32(vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-N))) }
     }
     #[inline(always)]
     fn count(self, m: uint32x4_t) -> u32 {

@@ -1,6 +1,6 @@
 //! Portable vectors of four, which the compiler may turn into the baseline's instructions.
 
-use super::{Simd, SimdOp};
+use super::{Arithmetic, Simd, SimdOp};
 use crate::Isa;
 use half::f16;
 
@@ -52,15 +52,10 @@ fn floor(a: f32) -> f32 {
     if t > a { t - 1.0 } else { t }
 }
 
-impl Simd for Scalar {
-    const LANES: usize = 4;
-    const REGISTERS: usize = 16;
-    const ISA: Isa = Isa::Scalar;
+impl Arithmetic for Scalar {
     type F32 = F;
     type I32 = I;
     type Mask = M;
-    const BYTES: usize = 16;
-    type I8 = [i8; 16];
 
     #[inline(always)]
     fn splat(self, x: f32) -> F {
@@ -70,6 +65,59 @@ impl Simd for Scalar {
     fn splat_i32(self, x: i32) -> I {
         [x; 4]
     }
+
+    lanes! {
+        add(a: F, b: F) -> F = a + b;
+        sub(a: F, b: F) -> F = a - b;
+        mul(a: F, b: F) -> F = a * b;
+        div(a: F, b: F) -> F = a / b;
+        fma(a: F, b: F, c: F) -> F = a * b + c;
+        fnma(a: F, b: F, c: F) -> F = c - a * b;
+        min(a: F, b: F) -> F = if a < b { a } else { b };
+        max(a: F, b: F) -> F = if a > b { a } else { b };
+        sqrt(a: F) -> F = libm::sqrtf(a);
+        round(a: F) -> F = round(a);
+        floor(a: F) -> F = floor(a);
+        ceil(a: F) -> F = -floor(-a);
+        trunc(a: F) -> F = trunc(a);
+        lt(a: F, b: F) -> M = a < b;
+        le(a: F, b: F) -> M = a <= b;
+        eq(a: F, b: F) -> M = a == b;
+        mask_and(a: M, b: M) -> M = a & b;
+        mask_or(a: M, b: M) -> M = a | b;
+        mask_not(a: M) -> M = !a;
+        select(m: M, a: F, b: F) -> F = if m { a } else { b };
+        select_i32(m: M, a: I, b: I) -> I = if m { a } else { b };
+        to_i32(a: F) -> I = round(a) as i32;
+        to_i32_trunc(a: F) -> I = a as i32;
+        to_f32(a: I) -> F = a as f32;
+        bits(a: F) -> I = a.to_bits() as i32;
+        bits_to_f32(a: I) -> F = f32::from_bits(a as u32);
+        add_i32(a: I, b: I) -> I = a.wrapping_add(b);
+        sub_i32(a: I, b: I) -> I = a.wrapping_sub(b);
+        mul_i32(a: I, b: I) -> I = a.wrapping_mul(b);
+        and_i32(a: I, b: I) -> I = a & b;
+        or_i32(a: I, b: I) -> I = a | b;
+        xor_i32(a: I, b: I) -> I = a ^ b;
+        eq_i32(a: I, b: I) -> M = a == b;
+        gt_i32(a: I, b: I) -> M = a > b;
+    }
+    #[inline(always)]
+    fn shl_i32<const N: i32>(self, a: I) -> I {
+        [a[0] << N, a[1] << N, a[2] << N, a[3] << N]
+    }
+    #[inline(always)]
+    fn shr_i32<const N: i32>(self, a: I) -> I {
+        a.map(|x| ((x as u32) >> N) as i32)
+    }
+}
+
+impl Simd for Scalar {
+    const LANES: usize = 4;
+    const REGISTERS: usize = 16;
+    const ISA: Isa = Isa::Scalar;
+    const BYTES: usize = 16;
+    type I8 = [i8; 16];
     #[inline(always)]
     unsafe fn load_ptr(self, p: *const f32) -> F {
         // SAFETY: the caller promises LANES readable numbers.
@@ -122,40 +170,6 @@ impl Simd for Scalar {
     }
 
     lanes! {
-        add(a: F, b: F) -> F = a + b;
-        sub(a: F, b: F) -> F = a - b;
-        mul(a: F, b: F) -> F = a * b;
-        div(a: F, b: F) -> F = a / b;
-        fma(a: F, b: F, c: F) -> F = a * b + c;
-        fnma(a: F, b: F, c: F) -> F = c - a * b;
-        min(a: F, b: F) -> F = if a < b { a } else { b };
-        max(a: F, b: F) -> F = if a > b { a } else { b };
-        sqrt(a: F) -> F = libm::sqrtf(a);
-        round(a: F) -> F = round(a);
-        floor(a: F) -> F = floor(a);
-        ceil(a: F) -> F = -floor(-a);
-        trunc(a: F) -> F = trunc(a);
-        lt(a: F, b: F) -> M = a < b;
-        le(a: F, b: F) -> M = a <= b;
-        eq(a: F, b: F) -> M = a == b;
-        mask_and(a: M, b: M) -> M = a & b;
-        mask_or(a: M, b: M) -> M = a | b;
-        mask_not(a: M) -> M = !a;
-        select(m: M, a: F, b: F) -> F = if m { a } else { b };
-        select_i32(m: M, a: I, b: I) -> I = if m { a } else { b };
-        to_i32(a: F) -> I = round(a) as i32;
-        to_i32_trunc(a: F) -> I = a as i32;
-        to_f32(a: I) -> F = a as f32;
-        bits(a: F) -> I = a.to_bits() as i32;
-        bits_to_f32(a: I) -> F = f32::from_bits(a as u32);
-        add_i32(a: I, b: I) -> I = a.wrapping_add(b);
-        sub_i32(a: I, b: I) -> I = a.wrapping_sub(b);
-        mul_i32(a: I, b: I) -> I = a.wrapping_mul(b);
-        and_i32(a: I, b: I) -> I = a & b;
-        or_i32(a: I, b: I) -> I = a | b;
-        xor_i32(a: I, b: I) -> I = a ^ b;
-        eq_i32(a: I, b: I) -> M = a == b;
-        gt_i32(a: I, b: I) -> M = a > b;
         dot4(sums: I, a: I, b: I) -> I = {
             let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
             let product = |i: usize| i32::from(a[i]) * i32::from(b[i] as i8);
@@ -166,14 +180,6 @@ impl Simd for Scalar {
     #[inline(always)]
     fn any(self, m: M) -> bool {
         m[0] | m[1] | m[2] | m[3]
-    }
-    #[inline(always)]
-    fn shl_i32<const N: i32>(self, a: I) -> I {
-        [a[0] << N, a[1] << N, a[2] << N, a[3] << N]
-    }
-    #[inline(always)]
-    fn shr_i32<const N: i32>(self, a: I) -> I {
-        a.map(|x| ((x as u32) >> N) as i32)
     }
     #[inline(always)]
     fn sum(self, a: F) -> f32 {

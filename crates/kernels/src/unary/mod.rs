@@ -4,7 +4,7 @@ use crate::Isa;
 use crate::gemm::Activation;
 use crate::math::{self, TRIG_MAX};
 use crate::scalar_math::Float;
-use crate::simd::{Simd, SimdOp, dispatch};
+use crate::simd::{Arithmetic, Simd, SimdOp, dispatch, map_row};
 
 mod double;
 
@@ -107,21 +107,10 @@ impl SimdOp for Map {
     fn eval<S: Simd>(self, s: S) {
         let Map { op, src, dst, len } = self;
         macro_rules! vectors {
-            (|$x:ident| $f:expr) => {{
-                let mut i = 0;
+            (|$s:ident, $x:ident| $f:expr) => {
                 // SAFETY: source and destination have `len` numbers.
-                unsafe {
-                    while i + S::LANES <= len {
-                        let $x = s.load_ptr(src.add(i));
-                        s.store_ptr(dst.add(i), $f);
-                        i += S::LANES;
-                    }
-                    if i < len {
-                        let $x = s.load_part_ptr(src.add(i), len - i);
-                        s.store_part_ptr(dst.add(i), $f, len - i);
-                    }
-                }
-            }};
+                unsafe { map_row!(s, src, dst, len, |$s, $x| $f) }
+            };
         }
         macro_rules! numbers {
             ($f:path) => {
@@ -131,26 +120,25 @@ impl SimdOp for Map {
                 }
             };
         }
-        let one = s.splat(1.0);
         match op {
-            UnaryOp::Abs => vectors!(|x| s.abs(x)),
-            UnaryOp::Neg => vectors!(|x| s.neg(x)),
-            UnaryOp::Sign => vectors!(|x| {
-                let y = s.select(s.gt(x, s.zero()), one, x);
+            UnaryOp::Abs => vectors!(|s, x| s.abs(x)),
+            UnaryOp::Neg => vectors!(|s, x| s.neg(x)),
+            UnaryOp::Sign => vectors!(|s, x| {
+                let y = s.select(s.gt(x, s.zero()), s.splat(1.0), x);
                 s.select(s.lt(x, s.zero()), s.splat(-1.0), y)
             }),
-            UnaryOp::Floor => vectors!(|x| s.floor(x)),
-            UnaryOp::Ceil => vectors!(|x| s.ceil(x)),
-            UnaryOp::Round => vectors!(|x| s.round(x)),
-            UnaryOp::Sqrt => vectors!(|x| s.sqrt(x)),
-            UnaryOp::Rsqrt => vectors!(|x| s.div(one, s.sqrt(x))),
-            UnaryOp::Reciprocal => vectors!(|x| s.div(one, x)),
-            UnaryOp::Exp => vectors!(|x| math::exp(s, x)),
-            UnaryOp::ExpM1 => vectors!(|x| math::exp_m1(s, x)),
-            UnaryOp::Log => vectors!(|x| math::log(s, x)),
-            UnaryOp::Log1p => vectors!(|x| math::log1p(s, x)),
-            UnaryOp::Erf => vectors!(|x| math::erf(s, x)),
-            UnaryOp::Softsign => vectors!(|x| s.div(x, s.add(one, s.abs(x)))),
+            UnaryOp::Floor => vectors!(|s, x| s.floor(x)),
+            UnaryOp::Ceil => vectors!(|s, x| s.ceil(x)),
+            UnaryOp::Round => vectors!(|s, x| s.round(x)),
+            UnaryOp::Sqrt => vectors!(|s, x| s.sqrt(x)),
+            UnaryOp::Rsqrt => vectors!(|s, x| s.div(s.splat(1.0), s.sqrt(x))),
+            UnaryOp::Reciprocal => vectors!(|s, x| s.div(s.splat(1.0), x)),
+            UnaryOp::Exp => vectors!(|s, x| math::exp(s, x)),
+            UnaryOp::ExpM1 => vectors!(|s, x| math::exp_m1(s, x)),
+            UnaryOp::Log => vectors!(|s, x| math::log(s, x)),
+            UnaryOp::Log1p => vectors!(|s, x| math::log1p(s, x)),
+            UnaryOp::Erf => vectors!(|s, x| math::erf(s, x)),
+            UnaryOp::Softsign => vectors!(|s, x| s.div(x, s.add(s.splat(1.0), s.abs(x)))),
             // SAFETY: source and destination have `len` numbers.
             UnaryOp::Sin => unsafe { trig::<S, true>(s, src, dst, len) },
             // SAFETY: source and destination have `len` numbers.
@@ -165,15 +153,10 @@ impl SimdOp for Map {
             UnaryOp::Acosh => numbers!(Float::acosh),
             UnaryOp::Atanh => numbers!(Float::atanh),
             UnaryOp::Activation(act) => {
-                macro_rules! each {
-                    (|$v:ident| $f:expr) => {
-                        vectors!(|$v| $f)
-                    };
-                }
                 if act == Activation::None {
-                    vectors!(|x| x);
+                    vectors!(|s, x| x);
                 }
-                crate::gemm::per_activation!(s, act, v, each);
+                crate::gemm::per_activation!(act, vectors);
             }
         }
     }
@@ -192,13 +175,15 @@ unsafe fn trig<S: Simd, const SIN: bool>(s: S, src: *const f32, dst: *mut f32, l
         unsafe {
             let x = s.load_part_ptr(src.add(i), n);
             let y = if SIN { math::sin(s, x) } else { math::cos(s, x) };
+            s.store_part_ptr(dst.add(i), y, n);
             if s.any(s.gt(s.abs(x), s.splat(TRIG_MAX))) {
-                for j in i..i + n {
-                    let x = *src.add(j);
-                    *dst.add(j) = if SIN { Float::sin(x) } else { Float::cos(x) };
+                let mut lanes = [0.0f32; 16];
+                s.store_ptr(lanes.as_mut_ptr(), x);
+                for (j, x) in lanes.into_iter().enumerate().take(n) {
+                    if x.abs() > TRIG_MAX {
+                        *dst.add(i + j) = if SIN { Float::sin(x) } else { Float::cos(x) };
+                    }
                 }
-            } else {
-                s.store_part_ptr(dst.add(i), y, n);
             }
         }
         i += n;

@@ -97,6 +97,26 @@ fn lengths_and_in_place() {
     }
 }
 
+/// Several vectors, one and a part of one go through the same steps: a number's result has the same bits wherever it stands.
+#[test]
+fn results_do_not_depend_on_their_place() {
+    let special = [0.0, -0.0, 1e-39, f32::MIN, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 88.5];
+    let number = |i: usize| special.get(i % 17).copied().unwrap_or(i as f32 * 0.37 - 30.0);
+    let xs: Vec<f32> = (0..4 * 64 + 16 + 5).map(number).collect();
+    for isa in Isa::available() {
+        for op in OPS {
+            let mut together = std::vec![0.0; xs.len()];
+            map_f32(isa, op, &xs, &mut together);
+            for (i, (x, y)) in xs.iter().zip(&together).enumerate() {
+                let mut alone = [*x];
+                map_f32_in_place(isa, op, &mut alone);
+                let same = alone[0].to_bits() == y.to_bits() || alone[0].is_nan() && y.is_nan();
+                assert!(same, "{isa:?} {op:?}({x}) at {i}: {y}, alone {}", alone[0]);
+            }
+        }
+    }
+}
+
 #[test]
 fn f64_slices() {
     let mut y = [0.0; 2];

@@ -7,7 +7,7 @@ use super::super::shape::shape;
 use super::blocked::Block;
 use super::round::rounded;
 use crate::amx::{Kind, LANES, ROWS, Rows, SUMS_STRIDE, Sweep, Width};
-use crate::simd::{Avx512, Simd, SimdOp};
+use crate::simd::{Arithmetic, Avx512, Simd, SimdOp};
 use core::arch::x86_64::{_mm256_storeu_si256, _mm512_cvtepi32_epi16};
 
 /// Packs and rounds rows `start..start + rows` of `A`, no more than a tile has: for each 32 columns, filled up with zeros,
