@@ -96,7 +96,7 @@ fn replace(section: &Section, part: &str, table: &Table, quick: bool) -> Result<
     let bad = |e: std::io::Error| format!("{}: {e}", file.display());
     let old = fs::read_to_string(&file).map_err(bad)?;
     let option = if quick { " --quick" } else { "" };
-    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let cpuinfo = cpuinfo();
     let key = match newest(&cpuinfo) {
         Some(newest) if section.by_processor => format!("{part}{ON}{newest}"),
         _ => part.to_owned(),
@@ -108,6 +108,15 @@ fn replace(section: &Section, part: &str, table: &Table, quick: bool) -> Result<
         table.text().trim_end()
     );
     fs::write(&file, merged(section, &old, &key, &format!("{}\n{text}", table.title))).map_err(bad)
+}
+
+fn cpuinfo() -> String {
+    fs::read_to_string("/proc/cpuinfo").unwrap_or_default()
+}
+
+/// What stands in names of drawings behind those of a processor that has all instructions: `-avx2`.
+pub fn of_processor() -> String {
+    newest(&cpuinfo()).map_or_else(String::new, |newest| format!("-{newest}"))
 }
 
 /// Between a part and the instructions of the processor that its table is of.

@@ -22,9 +22,10 @@ const SECTION: Section = Section {
     title: "Stateless",
     task: "stateless",
     about: "Written by `cargo xtask bench stateless`; a part named behind it (`... stateless serving`) replaces its own table only. \
-            Servers and clients share two cores. Goals are those for a quiet machine.",
+            Servers and clients share two cores. Goals are those for a quiet machine; tables of processors without AMX stand behind, by \
+            the newest instructions that they have.",
     parts: &PARTS,
-    by_processor: false,
+    by_processor: true,
 };
 
 /// Builds the programs, measures the named parts, or all, and replaces their tables. A part that cannot be measured says so

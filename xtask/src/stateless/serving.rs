@@ -9,7 +9,7 @@ use super::load::{self, Point};
 use super::networks::{BERT, DISTIL, Network, SMALL, queries};
 use crate::chart::{Chart, stacked};
 use crate::paths;
-use crate::results::{Table, goal, line, middle};
+use crate::results::{Table, goal, line, middle, of_processor};
 
 const CLIENTS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 const QUICK: [usize; 3] = [1, 8, 64];
@@ -71,11 +71,12 @@ pub fn table(context: &Context) -> Result<Table, String> {
     for network in networks {
         let sides = measured(context, &network, &mut missing)?;
         rows.extend(rows_of(&network, &sides));
-        let path = paths::root().join(format!("bench/stateless-{}.svg", network.name));
+        let file = format!("stateless-{}{}.svg", network.name, of_processor());
+        let path = paths::root().join("bench").join(&file);
         if !context.quick {
             fs::write(&path, drawn(&network, &sides))
                 .map_err(|e| format!("{}: {e}", path.display()))?;
-            charts += &format!(" Drawn: [{}](stateless-{}.svg).", network.title, network.name);
+            charts += &format!(" Drawn: [{}]({file}).", network.title);
         }
     }
     Ok(Table {
