@@ -114,7 +114,7 @@ fn cpuinfo() -> String {
     fs::read_to_string("/proc/cpuinfo").unwrap_or_default()
 }
 
-/// What stands in names of drawings behind those of a processor that has all instructions: `-avx2`.
+/// What the names of drawings end with, as `-avx2`: nothing on a processor that has all instructions.
 pub fn of_processor() -> String {
     newest(&cpuinfo()).map_or_else(String::new, |newest| format!("-{newest}"))
 }

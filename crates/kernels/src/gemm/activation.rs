@@ -71,7 +71,7 @@ impl Activation {
     }
 }
 
-/// Calls `$body` with `$f` bound to a function of one vector, compiled per activation.
+/// Calls `$each!(|s, v| f)` for the activation: `f` is its function of what `v` is bound to, in the arithmetic that `s` is bound to.
 macro_rules! per_activation {
     ($act:expr, $each:ident) => {{
         match $act {

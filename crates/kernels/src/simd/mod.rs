@@ -6,6 +6,9 @@
 //! for, into which all of it is inlined. Helpers that are not inlined are compiled for the
 //! baseline and become slow, so no closures in inner loops.
 //!
+//! What is computed lane by lane is [`Arithmetic`], which a vector has and several of them [`Together`]: functions of numbers
+//! are written over it.
+//!
 //! ```
 //! use stead_kernels::Isa;
 //! use stead_kernels::simd::{Simd, SimdOp, dispatch};

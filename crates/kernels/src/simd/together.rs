@@ -31,6 +31,18 @@ impl<S: Simd, const N: usize> Together<S, N> {
         v
     }
 
+    /// Writes `N * S::LANES` numbers; no alignment is asked.
+    ///
+    /// # Safety
+    /// `p` must be writable for as many.
+    #[inline(always)]
+    pub unsafe fn store_ptr(self, p: *mut f32, v: [S::F32; N]) {
+        for (i, v) in v.into_iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { self.0.store_ptr(p.add(i * S::LANES), v) }
+        }
+    }
+
     /// As [`Simd::load_part_ptr`], for code that is written for both: `n` is all numbers here.
     ///
     /// # Safety
@@ -61,18 +73,6 @@ impl<S: Simd, const N: usize> Together<S, N> {
             sum = self.0.add(sum, *v);
         }
         sum
-    }
-
-    /// Writes `N * S::LANES` numbers; no alignment is asked.
-    ///
-    /// # Safety
-    /// `p` must be writable for as many.
-    #[inline(always)]
-    pub unsafe fn store_ptr(self, p: *mut f32, v: [S::F32; N]) {
-        for (i, v) in v.into_iter().enumerate() {
-            // SAFETY: the caller's promise.
-            unsafe { self.0.store_ptr(p.add(i * S::LANES), v) }
-        }
     }
 }
 
